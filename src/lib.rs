@@ -1,0 +1,6 @@
+//! oikos carries out approved plans on Proxmox VE hosts, one observable step at a time.
+//!
+//! Imports point one way: `api -> risk, policy -> decide -> {steps, agent, inventory} -> controller -> main`.
+
+pub mod api;
+pub mod risk;

@@ -1,0 +1,3 @@
+//! The `oikos` binary.
+
+fn main() {}
