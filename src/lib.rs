@@ -4,5 +4,6 @@
 
 pub mod api;
 pub mod cli;
+pub mod decide;
 pub mod policy;
 pub mod risk;
