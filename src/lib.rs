@@ -3,4 +3,5 @@
 //! Imports point one way: `api -> risk, policy -> decide -> {steps, agent, inventory} -> controller -> main`.
 
 pub mod api;
+pub mod cli;
 pub mod risk;

@@ -1,0 +1,245 @@
+//! Execution: one step on one target, and what came of it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ContainerSpec, ObjectRef, Risk, Target};
+
+/// One step, as it was decided. Never changes.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "oikos.dev",
+    version = "v1alpha1",
+    kind = "Execution",
+    plural = "executions",
+    namespaced,
+    category = "oikos",
+    status = "ExecutionStatus",
+    derive = "PartialEq",
+    doc = "One step on one target: a command or a container creation, and its real exit code, stdout and stderr.",
+    validation = ("!has(oldSelf.status) || !(oldSelf.status.phase in ['Succeeded', 'Failed', 'TimedOut', 'Cancelled', 'Denied', 'Expired', 'Refused', 'Lost']) || (has(self.status) && self.status.phase == oldSelf.status.phase)", "a terminal phase never changes"),
+    validation = ("!has(oldSelf.status) || !has(oldSelf.status.attempt) || (has(self.status) && has(self.status.attempt) && self.status.attempt >= oldSelf.status.attempt)", "attempt never decreases"),
+    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(name = "Exit", type_ = "integer", json_path = ".status.exitCode"),
+    printcolumn(name = "Risk", type_ = "string", json_path = ".status.risk.class"),
+    printcolumn(name = "Target", type_ = "string", json_path = ".spec.target"),
+    printcolumn(name = "Purpose", type_ = "string", json_path = ".spec.purpose"),
+    printcolumn(name = "Command", type_ = "string", json_path = ".spec.run.command", priority = "1"),
+    printcolumn(name = "Message", type_ = "string", json_path = ".status.message", priority = "1"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    selectable = ".spec.planRef.name"
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = ("self == oldSelf", "an Execution's spec never changes"),
+    validation = ("has(self.run) != has(self.createContainer)", "give exactly one of run and createContainer")
+)]
+pub struct ExecutionSpec {
+    /// The plan that this step belongs to.
+    pub plan_ref: ObjectRef,
+    /// The Message whose tool call asked for the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub message_ref: Option<String>,
+    /// The id of that tool call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub call_id: Option<String>,
+    /// The plan's step that this is, in a plan without an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub step_name: Option<String>,
+    /// Where it runs.
+    pub target: Target,
+    /// A shell command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunSpec>,
+    /// A container to create; the target is its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create_container: Option<ContainerSpec>,
+    /// What the step is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub purpose: Option<String>,
+    /// The least risk that its author sees in it; the judged risk may be higher, never lower.
+    #[serde(default)]
+    pub declared_risk: Risk,
+    /// How long it may run, in seconds.
+    #[serde(default = "default_timeout_seconds")]
+    #[schemars(range(min = 1, max = 7200))]
+    pub timeout_seconds: u32,
+}
+
+fn default_timeout_seconds() -> u32 {
+    600
+}
+
+/// A shell command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSpec {
+    /// Run by bash on hosts and by sh in guests; these very bytes run.
+    #[schemars(length(min = 1, max = 65_536), regex(pattern = r"^[^\x00]*$"))]
+    pub command: String,
+}
+
+/// Where an Execution stands. The terminal phases are written once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum ExecutionPhase {
+    /// Created, not judged yet.
+    #[default]
+    Pending,
+    /// Waits for a window or a typed phrase.
+    AwaitingApproval,
+    /// Claimed: it may have started on the target.
+    Starting,
+    /// Runs on the target.
+    Running,
+    /// A stop was asked for and is not confirmed yet.
+    Cancelling,
+    /// Ended with exit code 0.
+    Succeeded,
+    /// Ended with another exit code or by a signal, or could not be started.
+    Failed,
+    /// Stopped by the target at its time limit.
+    TimedOut,
+    /// Stopped, or never started, because a person cancelled the plan.
+    Cancelled,
+    /// A person said no before it started.
+    Denied,
+    /// Its grant ended before it could start.
+    Expired,
+    /// The gate does not allow it: unknown target, out of scope, protected, or it would never end.
+    Refused,
+    /// What happened cannot be known. Never taken for success or failure, never repeated by the machine.
+    Lost,
+}
+
+impl ExecutionPhase {
+    /// Whether nothing follows any more.
+    pub fn is_terminal(self) -> bool {
+        !matches!(self, Self::Pending | Self::AwaitingApproval | Self::Starting | Self::Running | Self::Cancelling)
+    }
+}
+
+/// What the controller knows of a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecutionStatus {
+    /// Where it stands.
+    pub phase: ExecutionPhase,
+    /// The judged risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<RiskStatus>,
+    /// By whose leave it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<Authority>,
+    /// How to let it run, while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ExecutionApproval>,
+    /// Counts the starts that were tried; more than one only for read-only steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// `<uid>-<attempt>`: the name of the run directory on the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt_id: Option<String>,
+    /// The exit code, when it exited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, when one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// When it was claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Time>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time: Option<Time>,
+    /// Standard output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<Output>,
+    /// Standard error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<Output>,
+    /// A stable code for what happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What happened and what may be done about it, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 8192))]
+    pub message: Option<String>,
+}
+
+/// A judged risk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RiskStatus {
+    /// The class.
+    pub class: Risk,
+    /// Why, worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    pub reasons: Vec<String>,
+    /// Everything that the step acts on, the place where it runs included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub affected_targets: Vec<String>,
+}
+
+/// What allowed a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum AuthorityKind {
+    /// Nothing was needed: it changes nothing.
+    ReadOnly,
+    /// An open window that covers the plan as it stands.
+    Window,
+    /// The approved plan names this very destructive step.
+    PlanStep,
+    /// A window opened for destruction on this one target.
+    DestructiveWindow,
+    /// An approval of this very step.
+    Approval,
+}
+
+/// By whose leave a step ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Authority {
+    /// What allowed it.
+    pub kind: AuthorityKind,
+    /// The AutonomyWindow's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who granted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approver: Option<String>,
+}
+
+/// How to let a waiting step run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionApproval {
+    /// The plan's token, when a window is what is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// The phrase to type, when the step is destructive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phrase: Option<String>,
+    /// The line to copy.
+    pub command: String,
+}
+
+/// One captured stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Output {
+    /// Head and tail, control characters taken out.
+    #[schemars(length(max = 16_384))]
+    pub text: String,
+    /// Bytes that the step wrote.
+    pub bytes: i64,
+    /// Whether the text leaves some out.
+    #[serde(default)]
+    pub truncated: bool,
+    /// SHA-256 of all bytes, when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}

@@ -1,0 +1,262 @@
+//! Plan: a goal, its targets and who carries it out.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ContainerSpec, NameRef, Risk, Target};
+
+/// What is to be achieved, where, and by whom.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "oikos.dev",
+    version = "v1alpha1",
+    kind = "Plan",
+    plural = "plans",
+    namespaced,
+    category = "oikos",
+    status = "PlanStatus",
+    derive = "PartialEq",
+    doc = "A goal, its targets, and the steps or the agent that carry it out once a person has approved it.",
+    validation = ("!has(oldSelf.status) || !(oldSelf.status.phase in ['Succeeded', 'Failed', 'Cancelled']) || (has(self.status) && self.status.phase == oldSelf.status.phase && self.spec == oldSelf.spec)", "a finished plan never changes"),
+    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(name = "Targets", type_ = "string", json_path = ".spec.targets"),
+    printcolumn(name = "Token", type_ = "string", json_path = ".status.approval.token"),
+    printcolumn(name = "Window-Ends", type_ = "string", json_path = ".status.window.expiryTime"),
+    printcolumn(name = "Steps", type_ = "integer", json_path = ".status.executions"),
+    printcolumn(name = "Goal", type_ = "string", json_path = ".spec.goal", priority = "1"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = ("has(self.agentRef) || (has(self.steps) && size(self.steps) > 0)", "give steps, an agentRef, or both"),
+    validation = ("!has(self.steps) || self.steps.all(s, s.target in self.targets)", "every step's target must be among the plan's targets")
+)]
+pub struct PlanSpec {
+    /// What is to be true at the end, in words. The agent works towards it; people read it before they approve.
+    #[schemars(length(min = 1, max = 8192))]
+    pub goal: String,
+    /// Every host and guest that the plan may change: `host:<Host>`, `lxc:<Guest>` or `vm:<Guest>`.
+    /// A guest that a step creates is named here as well.
+    #[schemars(length(min = 1, max = 16))]
+    pub targets: Vec<Target>,
+    /// The Agent that carries the plan out. Without one, the steps run in order and the first failure ends the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_ref: Option<NameRef>,
+    /// The steps to carry out. An agent is given them and may add its own within the approved scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub steps: Vec<PlanStep>,
+    /// How long one approval lasts, in seconds: 10 to 1800.
+    #[serde(default = "default_window_seconds")]
+    #[schemars(range(min = 10, max = 1800))]
+    pub window_seconds: u32,
+    /// Bounds after which the plan stops and says why.
+    #[serde(default)]
+    pub limits: PlanLimits,
+    /// While true no new step starts; a running step finishes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// Once true the running step is stopped and the plan ends as Cancelled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
+}
+
+fn default_window_seconds() -> u32 {
+    1800
+}
+
+/// One declared step: a command or a container to create.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = ("has(self.run) != has(self.createContainer)", "give exactly one of run and createContainer"))]
+pub struct PlanStep {
+    /// A short name, unique within the plan by custom.
+    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    pub name: String,
+    /// Where it runs.
+    pub target: Target,
+    /// The shell command: run by bash on hosts and by sh in guests, at most 64 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 65_536), regex(pattern = r"^[^\x00]*$"))]
+    pub run: Option<String>,
+    /// A container to create and start; the target is its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create_container: Option<ContainerSpec>,
+    /// What the step is for, for those who read the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub purpose: Option<String>,
+    /// How long the step may run, in seconds; 600 if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 7200))]
+    pub timeout_seconds: Option<u32>,
+}
+
+/// Bounds after which the plan stops and says why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlanLimits {
+    /// Model requests. A turn whose calls are all read-only counts a quarter.
+    #[schemars(range(min = 1, max = 1000))]
+    pub iterations: u32,
+    /// How often the same command may fail on the same target in a row.
+    #[schemars(range(min = 1, max = 100))]
+    pub consecutive_failures: u32,
+    /// Seconds from the first approval to the end of the work.
+    #[schemars(range(min = 60, max = 604_800))]
+    pub deadline_seconds: u32,
+}
+
+impl Default for PlanLimits {
+    fn default() -> Self {
+        Self { iterations: 40, consecutive_failures: 4, deadline_seconds: 14_400 }
+    }
+}
+
+/// Where a plan stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum PlanPhase {
+    /// The agent looks around and writes a proposal.
+    Planning,
+    /// A person has to approve, by `status.approval.command`.
+    #[default]
+    AwaitingApproval,
+    /// Steps run.
+    Running,
+    /// A destructive step waits for its typed phrase.
+    AwaitingConfirmation,
+    /// Something is needed that only the operator has; `status.blocked` says what.
+    Blocked,
+    /// The goal was reached and verified.
+    Succeeded,
+    /// A step of a plan without an agent failed.
+    Failed,
+    /// A person said no; approving the new token starts the plan after all.
+    Denied,
+    /// A person cancelled the plan.
+    Cancelled,
+}
+
+impl PlanPhase {
+    /// Whether nothing follows any more.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// What the controller knows of a plan. Its size does not depend on how long the plan ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanStatus {
+    /// Where the plan stands.
+    pub phase: PlanPhase,
+    /// `Approved` and `Succeeded`; there is no `Ready`, so that tools that wait for health do not hang on an
+    /// unapproved plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    pub conditions: Vec<Condition>,
+    /// The generation of the spec that this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// How to approve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// The grant that is open now, or the last that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<WindowSummary>,
+    /// Weighted model requests so far, rounded up.
+    #[serde(default)]
+    pub iterations: u32,
+    /// Steps that ended or run.
+    #[serde(default)]
+    pub executions: u32,
+    /// Steps that ended without success.
+    #[serde(default)]
+    pub failures: u32,
+    /// When the work began: the first approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Time>,
+    /// When the plan ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time: Option<Time>,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<PlanResult>,
+    /// Why the plan is Blocked and what it takes to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
+    /// The risk of each declared step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub steps: Vec<StepRisk>,
+}
+
+/// How to approve a plan, and what was handled already.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Approval {
+    /// Names the plan exactly as it stands. It changes with the plan and after every grant, denial and expiry.
+    pub token: String,
+    /// The line to copy.
+    pub command: String,
+    /// SHA-256 of what an approval covers: targets, steps with their risk, agent and goal, window length.
+    pub digest: String,
+    /// Makes every token single-use.
+    pub nonce: String,
+    /// The digest that the latest grant covered; empty after a denial or revocation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<String>,
+    /// The latest token that was acted upon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_handled: Option<String>,
+}
+
+/// The grant in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowSummary {
+    /// The AutonomyWindow's name.
+    pub name: String,
+    /// When it ends.
+    pub expiry_time: Time,
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanResult {
+    /// What was done and found, in words.
+    #[schemars(length(max = 16_384))]
+    pub summary: String,
+    /// The Executions that verified the goal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    pub evidence: Vec<String>,
+}
+
+/// Why a plan does not go on by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocked {
+    /// A stable code.
+    pub reason: String,
+    /// What is asked of the operator, or what went wrong.
+    #[schemars(length(max = 16_384))]
+    pub question: String,
+    /// The sequence of the Message after which the plan stopped; an operator's Message with it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u32>,
+}
+
+/// The judged risk of a declared step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepRisk {
+    /// The step's name.
+    pub name: String,
+    /// Its class.
+    pub risk: Risk,
+    /// Why.
+    #[schemars(length(max = 1024))]
+    pub reason: String,
+}

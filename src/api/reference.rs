@@ -1,0 +1,34 @@
+//! References to other objects of the same namespace.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An object of the same namespace, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NameRef {
+    /// The object's name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// One particular object of the same namespace: a re-created object of the same name is another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ObjectRef {
+    /// The object's name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// The object's uid.
+    #[schemars(length(min = 1, max = 64))]
+    pub uid: String,
+}
+
+/// A key of a Secret of the same namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretKeyRef {
+    /// The Secret's name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// The key within the Secret.
+    #[schemars(length(min = 1, max = 253))]
+    pub key: String,
+}

@@ -1,0 +1,130 @@
+//! AutonomyWindow: the grant. Creating one is approving.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ObjectRef, Target};
+
+/// Which plan, as it stood, on which targets, for how long, and who said so.
+#[derive(CustomResource, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "oikos.dev",
+    version = "v1alpha1",
+    kind = "AutonomyWindow",
+    plural = "autonomywindows",
+    namespaced,
+    category = "oikos",
+    status = "AutonomyWindowStatus",
+    derive = "PartialEq",
+    doc = "A grant: this plan, as it stood, on these targets, for this long. Its name is <plan>-<token>.",
+    validation = ("!has(oldSelf.status) || !(oldSelf.status.phase in ['Expired', 'Revoked']) || (has(self.status) && self.status.phase == oldSelf.status.phase)", "an expired or revoked grant stays so"),
+    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(name = "Plan", type_ = "string", json_path = ".spec.planRef.name"),
+    printcolumn(name = "Class", type_ = "string", json_path = ".spec.class"),
+    printcolumn(name = "Granted-By", type_ = "string", json_path = ".spec.grantedBy.username"),
+    printcolumn(name = "Ends", type_ = "string", json_path = ".status.expiryTime"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    selectable = ".spec.planRef.name"
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = (
+        "self.planRef == oldSelf.planRef && self.planDigest == oldSelf.planDigest && self.class == oldSelf.class && self.targets == oldSelf.targets && self.durationSeconds == oldSelf.durationSeconds && self.grantedBy == oldSelf.grantedBy && has(self.reason) == has(oldSelf.reason) && (!has(self.reason) || self.reason == oldSelf.reason) && has(self.executionRef) == has(oldSelf.executionRef) && (!has(self.executionRef) || self.executionRef == oldSelf.executionRef)",
+        "only revoked may change"
+    ),
+    validation = ("!(has(oldSelf.revoked) && oldSelf.revoked) || (has(self.revoked) && self.revoked)", "a revoked grant stays revoked"),
+    validation = ("self.class != 'Destructive' || (size(self.targets) == 1 && self.durationSeconds <= 900)", "a destructive window has one target and lasts at most 900 seconds")
+)]
+pub struct AutonomyWindowSpec {
+    /// The plan that is approved.
+    pub plan_ref: ObjectRef,
+    /// `status.approval.digest` of the plan as it was approved; a changed plan is not covered.
+    #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
+    pub plan_digest: String,
+    /// What it allows.
+    pub class: WindowClass,
+    /// Where.
+    #[schemars(length(min = 1, max = 16))]
+    pub targets: Vec<Target>,
+    /// How long, in seconds from when it opens: at most 1800, destructive ones at most 900.
+    #[schemars(range(min = 1, max = 1800))]
+    pub duration_seconds: u32,
+    /// Who granted it and how.
+    pub granted_by: Grant,
+    /// Why, in the person's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub reason: Option<String>,
+    /// The destructive step that was confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_ref: Option<ObjectRef>,
+    /// Once true no step starts under this grant any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub revoked: bool,
+}
+
+/// What a grant allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum WindowClass {
+    /// Configuration changes on the plan's targets, and the destructive steps that the plan names.
+    Assent,
+    /// Destructive steps on one target.
+    Destructive,
+}
+
+/// Who granted it and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Grant {
+    /// The user's name, as the API server knows it.
+    #[schemars(length(min = 1, max = 253))]
+    pub username: String,
+    /// Whether admission vouches for the name.
+    #[serde(default)]
+    pub verified: bool,
+    /// By which route.
+    pub via: GrantVia,
+}
+
+/// The route of a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum GrantVia {
+    /// The approve annotation; the controller made the window.
+    Annotation,
+    /// The typed phrase on a destructive Execution; the controller made the window.
+    Confirmation,
+    /// A person created the window.
+    Manual,
+    /// The chat front end created the window as the person.
+    Chat,
+}
+
+/// Where a grant stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum WindowPhase {
+    /// Steps may start under it.
+    Active,
+    /// Its time is over.
+    Expired,
+    /// It was taken back, or never counted; `status.message` says why.
+    Revoked,
+}
+
+/// What the controller knows of a grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AutonomyWindowStatus {
+    /// Where it stands.
+    pub phase: WindowPhase,
+    /// When it opened, by the controller's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_at: Option<Time>,
+    /// When it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiry_time: Option<Time>,
+    /// Why it does not count, when it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub message: Option<String>,
+}
