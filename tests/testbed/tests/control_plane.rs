@@ -47,6 +47,7 @@ async fn an_operator_may_what_a_binding_says() {
     let namespace = plane.namespace("operator").await.unwrap();
     let arguments = ["create", "rolebinding", "edit", "--clusterrole=edit", "--group=operators", "-n", &namespace];
     plane.admin().kubectl(&arguments).await.unwrap().ok().unwrap();
+    plane.operator().wait_until_allowed("create", "configmaps", &namespace).await.unwrap();
     let created = plane.operator().kubectl(&["create", "configmap", "one", "-n", &namespace]).await.unwrap();
     assert_eq!(created.ok().unwrap().trim(), "configmap/one created");
 }
@@ -179,7 +180,9 @@ fn down(directory: &Path) {
 fn assert_gone(running: &Running) {
     wait_until_gone(&running.directory, Duration::from_secs(60)).unwrap();
     for pid in &running.servers {
-        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "server {pid} still runs");
+        // One that ended and was not waited for yet has no arguments any more.
+        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        assert!(arguments.is_empty(), "server {pid} still runs");
     }
 }
 
@@ -229,7 +232,11 @@ fn a_directory_with_other_files_is_refused_and_left_alone() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("foreign-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("precious"), "x").unwrap();
-    let up = Command::new(env!("CARGO_BIN_EXE_control-plane")).args(["up", "--dir"]).arg(&directory).output().unwrap();
+    let up = Command::new(env!("CARGO_BIN_EXE_control-plane"))
+        .args(["up", "--ignore-stdin", "--dir"])
+        .arg(&directory)
+        .output()
+        .unwrap();
     assert!(!up.status.success());
     assert!(String::from_utf8_lossy(&up.stderr).contains("not a control plane's directory"));
     down(&directory);

@@ -30,7 +30,7 @@ enum Action {
         /// Its data and kubeconfig files; new, empty, or left by an earlier run. Removed at the end.
         #[arg(long)]
         dir: PathBuf,
-        /// Also run the garbage collector, the namespace and the ServiceAccount controllers.
+        /// Also run the garbage collector, the namespace, ServiceAccount and role aggregation controllers.
         #[arg(long)]
         controllers: bool,
         /// Do not end when standard input does, for use in the background.

@@ -11,12 +11,18 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
+use tokio::{
+    io::AsyncWriteExt,
+    process::Command,
+    time::{Instant, sleep, timeout},
+};
 
 use super::binaries::{Tool, binary};
 
 /// No command of the tests waits longer for the API server.
 const COMMAND_LIMIT: Duration = Duration::from_secs(120);
+/// How long the authorizer may take to see a new binding.
+const RBAC_LIMIT: Duration = Duration::from_secs(20);
 
 /// What one account can reach the cluster with.
 #[derive(Clone, Debug)]
@@ -73,6 +79,21 @@ impl Access {
         let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
         config.default_retry = false;
         Ok(Client::try_from(config)?)
+    }
+
+    /// Waits until RBAC lets this account do this. The API server's authorizer follows a new binding a moment later.
+    pub async fn wait_until_allowed(&self, verb: &str, resource: &str, namespace: &str) -> Result<()> {
+        let deadline = Instant::now() + RBAC_LIMIT;
+        loop {
+            let answer = self.kubectl(&["auth", "can-i", verb, resource, "-n", namespace]).await?;
+            if answer.success() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                bail!("{} may not {verb} {resource} in {namespace}: {}", self.username, answer.stderr);
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Runs kubectl as this account.

@@ -41,8 +41,9 @@ use servers::Servers;
 pub struct Options {
     /// Where its data goes; it is removed at the end. None: a directory of its own under the system's temporary one.
     pub directory: Option<PathBuf>,
-    /// Also run kube-controller-manager with the garbage collector, the namespace and the ServiceAccount controllers.
-    /// Without it deleted owners leave their children and deleted namespaces stay Terminating.
+    /// Also run kube-controller-manager with the garbage collector, the namespace, the ServiceAccount and the role
+    /// aggregation controllers. Without it deleted owners leave their children, deleted namespaces stay Terminating,
+    /// and the roles `view`, `edit` and `admin` are empty.
     pub controller_manager: bool,
 }
 

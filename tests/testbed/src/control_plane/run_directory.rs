@@ -138,7 +138,7 @@ fn clear(path: &Path) -> Result<()> {
             && let Ok(pid) = fs::read_to_string(&file)
             && runs_out_of(pid.trim(), &path)
         {
-            Command::new("kill").args(["-KILL", pid.trim()]).status().context("kill did not start")?;
+            end(pid.trim(), &path)?;
         }
     }
     // The supervisor of the dead owner may be removing it at the same time, and a server may write its last line.
@@ -150,6 +150,18 @@ fn clear(path: &Path) -> Result<()> {
         }
     }
     fs::remove_dir_all(&path).with_context(|| format!("{} cannot be removed", path.display()))
+}
+
+/// Kills a server and waits until it has ended.
+fn end(pid: &str, path: &Path) -> Result<()> {
+    Command::new("kill").args(["-KILL", pid]).status().context("kill did not start")?;
+    for _ in 0..100 {
+        if !runs_out_of(pid, path) {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    bail!("process {pid} of {} does not end", path.display())
 }
 
 /// A process id is reused, so the process must also name the directory in its arguments.

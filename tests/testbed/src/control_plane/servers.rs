@@ -27,6 +27,13 @@ const ETCD: &str = Tool::Etcd.name();
 const APISERVER: &str = Tool::KubeApiserver.name();
 const CONTROLLER_MANAGER: &str = Tool::KubeControllerManager.name();
 
+/// Those that act on what our tests look at. The aggregation one fills the roles `view`, `edit` and `admin`.
+const CONTROLLERS: [&str; 4] = [
+    "clusterrole-aggregation-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+    "serviceaccount-controller",
+];
 /// Ready takes about five seconds; a machine busy with other builds takes longer.
 const READY_LIMIT: Duration = Duration::from_secs(120);
 /// A free port may be taken between the moment we look and the moment the server binds.
@@ -256,7 +263,7 @@ fn apiserver_arguments(
 fn controller_manager_arguments(program: &Path, directory: &Path, credentials: &Credentials) -> Vec<String> {
     let flags = vec![
         format!("--kubeconfig={}", credentials.kubeconfig(User::Admin).display()),
-        "--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller".to_owned(),
+        format!("--controllers={}", CONTROLLERS.join(",")),
         "--leader-elect=false".to_owned(),
         "--bind-address=127.0.0.1".to_owned(),
         // It serves nothing that we ask for.
