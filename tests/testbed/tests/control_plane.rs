@@ -1,5 +1,7 @@
 //! The control plane of the tests, proven: accounts, tokens, audit, restart, and that it ends with its owner.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::{
     collections::BTreeMap,
     fs,
