@@ -134,7 +134,8 @@ main() {
                 say "another build is running, waiting for it"
                 flock 9
             fi
-            local still=() # the other build may have made some
+            rm -rf "$entry"/.build.* # of a build that was killed
+            local still=()           # the other build may have made some
             for tool in "${missing[@]}"; do
                 [ -x "$entry/$tool" ] || still+=("$tool")
             done
