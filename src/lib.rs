@@ -2,6 +2,7 @@
 //!
 //! Imports point one way: `api -> risk, policy -> decide -> {steps, agent, inventory} -> controller -> main`.
 
+pub mod agent;
 pub mod api;
 pub mod cli;
 pub mod decide;
