@@ -8,3 +8,4 @@ pub mod cli;
 pub mod decide;
 pub mod policy;
 pub mod risk;
+pub mod steps;

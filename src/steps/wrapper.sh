@@ -1,7 +1,6 @@
 # The part of a step that runs on the target. Sent on standard input of `sh -s` inside a function body, so that a
 # stream that breaks off is a syntax error and never half a script. The variables it reads are set by script.rs:
 #   mark        random word that starts every line meant for the controller; other lines are noise of the login
-#   mode        start | observe | kill | read
 #   id          attempt id; runs: directory of all run directories; seconds: time limit of the command
 #   instance    what the controller believes this boot of the target to be, empty when it does not know
 #   start_limit uptime in centiseconds after which no start is allowed
@@ -119,7 +118,7 @@ start() {
         if [ -d "$dir" ]; then observe; else not_started RunDirectory "cannot make $dir"; fi
         return
     fi
-    if ! true >>"$dir/sup.lock"; then not_started RunDirectory "cannot write in $dir"; return; fi
+    if ! true 2>/dev/null >>"$dir/sup.lock"; then not_started RunDirectory "cannot write in $dir"; return; fi
     exec 9>>"$dir/sup.lock"
     if ! flock -n 9 || [ -e "$dir/fenced" ]; then not_started Fenced; return; fi
     if ! prepare; then
@@ -130,8 +129,10 @@ start() {
     say STARTED
     # In the foreground: what a shell starts with & is born with SIGINT and SIGQUIT ignored. If the connection ends,
     # this shell dies of it or waits on; the supervisor has its own session and notices neither.
-    setsid /bin/sh -c "$supervisor" oikos-step "$id" "$dir" "$seconds" "$shell" "$PATH" "$command" \
-        </dev/null >>"$dir/supervisor.log" 2>&1
+    (
+        exec </dev/null >>"$dir/supervisor.log" 2>&1
+        exec setsid /bin/sh -c "$supervisor" oikos-step "$id" "$dir" "$seconds" "$shell" "$PATH" "$command"
+    )
     exec 7>&- 9>&-
     observe
 }
@@ -171,7 +172,7 @@ observe() {
             sleep 0.05
             continue
         fi
-        if ! true >>"$dir/sup.lock"; then say UNKNOWN "cannot write in $dir"; say DONE; return; fi
+        if ! true 2>/dev/null >>"$dir/sup.lock"; then say UNKNOWN "cannot write in $dir"; say DONE; return; fi
         exec 9>>"$dir/sup.lock"
         if flock -n 9; then
             settle && { exec 9>&-; return; }
