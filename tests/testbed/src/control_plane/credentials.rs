@@ -5,7 +5,10 @@ use std::{
     io::{Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use anyhow::{Context, Result};
@@ -155,7 +158,8 @@ fn random_token() -> Result<String> {
 
 /// Writes a file that only its owner may read, at once or not at all.
 fn write_private(path: &Path, text: &str) -> Result<()> {
-    let fresh = path.with_added_extension("new");
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let fresh = path.with_added_extension(format!("{}.new", NEXT.fetch_add(1, Ordering::Relaxed)));
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
     file.write_all(text.as_bytes())?;
     fs::rename(&fresh, path).with_context(|| format!("{} cannot be written", path.display()))

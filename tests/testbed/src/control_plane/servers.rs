@@ -27,12 +27,14 @@ const ETCD: &str = Tool::Etcd.name();
 const APISERVER: &str = Tool::KubeApiserver.name();
 const CONTROLLER_MANAGER: &str = Tool::KubeControllerManager.name();
 
-/// Those that act on what our tests look at. The aggregation one fills the roles `view`, `edit` and `admin`.
-const CONTROLLERS: [&str; 4] = [
+/// Those that act on what our tests look at. The aggregation one fills the roles `view`, `edit` and `admin`,
+/// the status one type-checks admission policies.
+const CONTROLLERS: [&str; 5] = [
     "clusterrole-aggregation-controller",
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
+    "validatingadmissionpolicy-status-controller",
 ];
 /// Ready takes about five seconds; a machine busy with other builds takes longer.
 const READY_LIMIT: Duration = Duration::from_secs(120);

@@ -1,0 +1,118 @@
+//! What only the controller writes, whatever RBAC allows: steps, the agent's words, every status.
+
+use kube::api::{Patch, PatchParams, PostParams};
+use oikos::api::{Agent, Guest, Host, Message};
+use serde_json::{Value, json};
+
+use crate::cluster::{Room, annotations, plan_ref, refusal, room};
+
+fn message(plan: &oikos::api::Plan, name: &str, role: &str) -> Message {
+    serde_json::from_value(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": name},
+        "spec": {"planRef": plan_ref(plan), "sequence": 1, "role": role, "text": "approved, go on"},
+    }))
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_person_cannot_create_an_execution() {
+    let room = room("person").await;
+    let plan = room.plan("web").await;
+    let execution = room.execution_object(&plan, "web-1-1");
+    let words = refusal(room.executions(&room.admin).create(&PostParams::default(), &execution).await);
+    assert!(words.contains("only the controller makes Executions"), "{words}");
+    for client in [&room.operator, &room.viewer] {
+        room.executions(client).create(&PostParams::default(), &execution).await.unwrap_err();
+    }
+    room.executions(&room.controller).create(&PostParams::default(), &execution).await.unwrap();
+}
+
+#[tokio::test]
+async fn people_may_label_a_step_and_nobody_may_rewrite_it() {
+    let room = room("label").await;
+    let plan = room.plan("web").await;
+    room.waiting_execution(&plan, "web-1-1", false).await;
+    let label = Patch::Merge(json!({"metadata": {"labels": {"seen": "yes"}}}));
+    room.executions(&room.operator).patch("web-1-1", &PatchParams::default(), &label).await.unwrap();
+    let other = Patch::Merge(json!({"spec": {"run": {"command": "true"}}}));
+    for client in [&room.admin, &room.operator, &room.controller] {
+        room.executions(client).patch("web-1-1", &PatchParams::default(), &other).await.unwrap_err();
+    }
+}
+
+#[tokio::test]
+async fn a_person_speaks_as_operator_and_never_as_agent_or_system() {
+    let room = room("speak").await;
+    let plan = room.plan("web").await;
+    for role in ["Agent", "System"] {
+        for client in [&room.operator, &room.admin] {
+            let words =
+                refusal(room.messages(client).create(&PostParams::default(), &message(&plan, "web-1", role)).await);
+            assert!(words.contains("people write as Operator"), "{words}");
+        }
+        let name = format!("web-{}", role.to_lowercase());
+        let spoken = message(&plan, &name, role);
+        room.messages(&room.controller).create(&PostParams::default(), &spoken).await.unwrap();
+    }
+    let words = message(&plan, "web-2", "Operator");
+    room.messages(&room.operator).create(&PostParams::default(), &words).await.unwrap();
+}
+
+#[tokio::test]
+async fn nobody_but_the_controller_writes_a_status_not_even_the_administrator() {
+    let room = room("status").await;
+    let plan = room.plan("web").await;
+    room.waiting_execution(&plan, "web-1-1", false).await;
+    let window = room.window_object(&plan, "operator", "Manual");
+    let window = room.windows(&room.operator).create(&PostParams::default(), &window).await.unwrap();
+    for (kind, spec) in fleet() {
+        create(&room, kind, spec).await;
+    }
+    let window = window.metadata.name.unwrap();
+    let status = Patch::Merge(json!({"status": {"phase": "Succeeded"}}));
+    let parameters = PatchParams::default();
+    refusal(room.plans(&room.admin).patch_status("web", &parameters, &status).await);
+    refusal(room.executions(&room.admin).patch_status("web-1-1", &parameters, &status).await);
+    let active = Patch::Merge(json!({"status": {"phase": "Active"}}));
+    refusal(room.windows(&room.admin).patch_status(&window, &parameters, &active).await);
+    let empty = Patch::Merge(json!({"status": {"observedGeneration": 7}}));
+    let (hosts, guests, agents) = (api::<Host>(&room), api::<Guest>(&room), api::<Agent>(&room));
+    refusal(hosts.patch_status("strong", &parameters, &empty).await);
+    refusal(guests.patch_status("web", &parameters, &empty).await);
+    refusal(agents.patch_status("nomos", &parameters, &empty).await);
+    for client in [&room.operator, &room.viewer] {
+        room.plans(client).patch_status("web", &parameters, &status).await.unwrap_err();
+    }
+    room.executions(&room.controller).patch_status("web-1-1", &parameters, &status).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_person_may_still_pause_cancel_and_edit_a_plan() {
+    let room = room("edit").await;
+    room.plan("web").await;
+    for spec in [json!({"paused": true}), json!({"cancelled": true}), json!({"goal": "another"})] {
+        let patch = Patch::Merge(json!({"spec": spec}));
+        room.plans(&room.viewer).patch("web", &PatchParams::default(), &patch).await.unwrap();
+    }
+    let unrelated = annotations(&[("team", "a")]);
+    room.plans(&room.viewer).patch("web", &PatchParams::default(), &unrelated).await.unwrap();
+}
+
+fn api<K>(room: &Room) -> kube::Api<K>
+where
+    K: kube::Resource<Scope = kube::core::NamespaceResourceScope, DynamicType = ()>,
+{
+    kube::Api::namespaced(room.admin.clone(), &room.namespace)
+}
+
+async fn create(room: &Room, kind: &str, object: Value) {
+    match kind {
+        "Host" => drop(room.create::<Host>(&room.operator, object).await.unwrap()),
+        "Guest" => drop(room.create::<Guest>(&room.operator, object).await.unwrap()),
+        _ => drop(room.create::<Agent>(&room.operator, object).await.unwrap()),
+    }
+}
+
+fn fleet() -> [(&'static str, Value); 3] {
+    [("Host", crate::resources::host()), ("Guest", crate::resources::guest()), ("Agent", crate::resources::agent())]
+}
