@@ -69,10 +69,7 @@ impl Target {
 
 fn is_label(name: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    name.len() <= 63
-        && name.starts_with(word)
-        && name.ends_with(word)
-        && name.chars().all(|c| word(c) || c == '-')
+    name.len() <= 63 && name.starts_with(word) && name.ends_with(word) && name.chars().all(|c| word(c) || c == '-')
 }
 
 impl FromStr for Target {

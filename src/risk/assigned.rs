@@ -91,8 +91,17 @@ fn collect(node: &Node, names: &mut Vec<(String, bool)>, all: &mut bool) {
             }
             if matches!(
                 command,
-                "read" | "mapfile" | "readarray" | "printf" | "declare" | "local" | "typeset" | "export" | "readonly"
-                    | "unset" | "getopts"
+                "read"
+                    | "mapfile"
+                    | "readarray"
+                    | "printf"
+                    | "declare"
+                    | "local"
+                    | "typeset"
+                    | "export"
+                    | "readonly"
+                    | "unset"
+                    | "getopts"
             ) {
                 for word in &words[1..] {
                     let name = raw(word).split('=').next().unwrap_or("").trim_matches(['"', '\'']);

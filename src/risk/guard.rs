@@ -120,8 +120,7 @@ fn continuation_between_words(bytes: &[u8], at: usize) -> bool {
 }
 
 fn opens_compound(rest: &[u8]) -> bool {
-    const WORDS: [&[u8]; 9] =
-        [b"if", b"while", b"until", b"for", b"case", b"select", b"!", b"time", b"coproc"];
+    const WORDS: [&[u8]; 9] = [b"if", b"while", b"until", b"for", b"case", b"select", b"!", b"time", b"coproc"];
     WORDS.iter().any(|word| {
         rest.starts_with(word) && rest.get(word.len()).is_none_or(|next| matches!(next, b' ' | b'\t' | b'\n'))
     })

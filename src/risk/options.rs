@@ -85,7 +85,7 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
                 self.out.computed |= word.text.starts_with('-');
             }
             self.operand(word);
-            if self.entry.style == Style::Posix && (self.entry.verbs.is_empty() || self.out.verb.is_some()) {
+            if self.entry.style == Style::Posix && !self.out.operands.is_empty() {
                 options = false;
             }
         }
@@ -103,7 +103,9 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
         let next = form.operands.get(self.out.operands.len()).copied().or(form.rest);
         let dashes = self.words.get(self.at).is_some_and(|word| word.is("--"));
         let option = self.words.get(self.at).is_some_and(|word| word.value == Value::Known && word.may_be_option());
-        matches!(next, Some(Kind::Command | Kind::Line)) && !(dashes && !self.out.dashes) && (self.out.dashes || !option)
+        matches!(next, Some(Kind::Command | Kind::Line))
+            && !(dashes && !self.out.dashes)
+            && (self.out.dashes || !option)
     }
 
     fn operand(&mut self, word: &'w Word<'_>) {
@@ -176,7 +178,13 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
         };
-        self.named(text, name, value, |candidate, name| candidate == name, |candidate, name| candidate.starts_with(name));
+        self.named(
+            text,
+            name,
+            value,
+            |candidate, name| candidate == name,
+            |candidate, name| candidate.starts_with(name),
+        );
     }
 
     /// `-DEL mp0`, `--delete=mp0`.
@@ -207,7 +215,13 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
         begins: impl Fn(&str, &str) -> bool,
     ) {
         let long = |opt: &Opt| opt.name.len() > 1;
+        let numbered = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let numbered = (numbered.len() < name.len()).then(|| format!("{numbered}#"));
         let exact = self.lookup(|opt| long(opt) && same(opt.name, name));
+        let exact = exact.or_else(|| {
+            let numbered = numbered.as_deref()?;
+            self.lookup(|opt| long(opt) && same(opt.name, numbered))
+        });
         let verb = self.out.verb.into_iter().flat_map(|verb| verb.form.options.iter());
         let all = verb.chain(self.entry.form.options.iter());
         let opt = exact.or_else(|| {
@@ -220,7 +234,11 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
             (Some(opt), None) => match opt.takes {
                 Takes::Value(_) => self.give_next(opt),
                 Takes::Maybe(_) if self.entry.style == Style::Perl => {
-                    if self.words.get(self.at).is_some_and(is_boolean) { self.give_next(opt) } else { self.give(opt, None) }
+                    if self.words.get(self.at).is_some_and(is_boolean) {
+                        self.give_next(opt)
+                    } else {
+                        self.give(opt, None)
+                    }
                 }
                 _ => self.give(opt, None),
             },
@@ -264,6 +282,7 @@ pub fn borrow<'w>(word: &'w Word<'_>) -> Word<'w> {
         brace: word.brace,
         expanded: word.expanded,
         splits: word.splits,
+        substituted: word.substituted,
         fetched: word.fetched.clone(),
         span: word.span,
     }

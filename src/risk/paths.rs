@@ -45,12 +45,36 @@ pub fn is_network(path: &str) -> bool {
 }
 
 const SECRET_PREFIX: &[&str] = &[
-    "/etc/shadow", "/etc/gshadow", "/etc/pve/priv", "/etc/ssl/private", "/root/.ssh/id_", "/etc/sudoers",
-    "/root/.aws", "/root/.kube", "/root/.docker/config", "/root/.gnupg", "/root/.netrc", "/root/.pgpass",
-    "/root/.my.cnf", "/root/.bash_history", "/root/.git-credentials", "/root/.config/rclone", "/etc/wireguard",
-    "/etc/ipsec.secrets", "/etc/ppp/chap-secrets", "/var/lib/pve-cluster", "/etc/corosync/authkey",
-    "/etc/krb5.keytab", "/var/lib/systemd/credential.secret", "/run/secrets", "/var/run/secrets", "/etc/msmtprc",
-    "/var/lib/docker/swarm", "/etc/letsencrypt/live", "/etc/letsencrypt/archive", "/etc/mysql/debian.cnf",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/pve/priv",
+    "/etc/ssl/private",
+    "/root/.ssh/id_",
+    "/etc/sudoers",
+    "/root/.aws",
+    "/root/.kube",
+    "/root/.docker/config",
+    "/root/.gnupg",
+    "/root/.netrc",
+    "/root/.pgpass",
+    "/root/.my.cnf",
+    "/root/.bash_history",
+    "/root/.git-credentials",
+    "/root/.config/rclone",
+    "/etc/wireguard",
+    "/etc/ipsec.secrets",
+    "/etc/ppp/chap-secrets",
+    "/var/lib/pve-cluster",
+    "/etc/corosync/authkey",
+    "/etc/krb5.keytab",
+    "/var/lib/systemd/credential.secret",
+    "/run/secrets",
+    "/var/run/secrets",
+    "/etc/msmtprc",
+    "/var/lib/docker/swarm",
+    "/etc/letsencrypt/live",
+    "/etc/letsencrypt/archive",
+    "/etc/mysql/debian.cnf",
 ];
 const SECRET_SUFFIX: &[&str] =
     &[".key", ".pem", ".p12", ".pfx", ".kdbx", ".env", "/environ", ".jks", "id_rsa", "id_ed25519", "id_ecdsa", ".pw"];
@@ -66,24 +90,88 @@ pub fn is_secret(path: &str, whole: bool) -> bool {
 
 /// Writing below these loses guests, storage or the kernel wherever it happens.
 const FATAL: &[&str] = &[
-    "/etc/pve/", "/boot/", "/var/lib/vz/", "/var/lib/pve-cluster/", "/root/.ssh/", "/etc/ssh/", "/etc/cron",
-    "/var/spool/cron/", "/etc/sudoers", "/etc/ld.so.", "/etc/pam.d/", "/etc/security/", "/etc/profile",
-    "/etc/bash.bashrc", "/etc/environment", "/root/.bash", "/root/.profile", "/etc/udev/", "/etc/initramfs-tools/",
-    "/etc/kernel/", "/etc/grub", "/etc/default/grub", "/etc/zfs/", "/etc/lvm/", "/etc/corosync/", "/etc/ceph/",
-    "/etc/modprobe.d/", "/etc/apt/apt.conf", "/etc/rc.local", "/etc/init.d/", "/lib/", "/usr/lib/systemd/", "/dev/",
-    "/sys/", "/proc/", "/var/log/", "/etc/dpkg/", "/usr/lib/", "/lib64/",
+    "/etc/pve/",
+    "/boot/",
+    "/var/lib/vz/",
+    "/var/lib/pve-cluster/",
+    "/root/.ssh/",
+    "/etc/ssh/",
+    "/etc/cron",
+    "/var/spool/cron/",
+    "/etc/sudoers",
+    "/etc/ld.so.",
+    "/etc/pam.d/",
+    "/etc/security/",
+    "/etc/profile",
+    "/etc/bash.bashrc",
+    "/etc/environment",
+    "/root/.bash",
+    "/root/.profile",
+    "/etc/udev/",
+    "/etc/initramfs-tools/",
+    "/etc/kernel/",
+    "/etc/grub",
+    "/etc/default/grub",
+    "/etc/zfs/",
+    "/etc/lvm/",
+    "/etc/corosync/",
+    "/etc/ceph/",
+    "/etc/modprobe.d/",
+    "/etc/apt/apt.conf",
+    "/etc/rc.local",
+    "/etc/init.d/",
+    "/lib/",
+    "/usr/lib/systemd/",
+    "/dev/",
+    "/sys/",
+    "/proc/",
+    "/var/log/",
+    "/etc/dpkg/",
+    "/usr/lib/",
+    "/lib64/",
 ];
 /// Whole files of the same kind.
 const FATAL_FILES: &[&str] = &[
-    "/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/fstab", "/etc/crypttab", "/etc/inittab",
-    "/etc/anacrontab", "/etc/crontab", "/etc/subuid", "/etc/subgid", "/etc/nsswitch.conf", "/etc/shells",
-    "/var/lib/dpkg/status", "/etc/mdadm/mdadm.conf", "/etc/securetty", "/etc/hosts.allow", "/etc/hosts.deny",
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/group",
+    "/etc/gshadow",
+    "/etc/fstab",
+    "/etc/crypttab",
+    "/etc/inittab",
+    "/etc/anacrontab",
+    "/etc/crontab",
+    "/etc/subuid",
+    "/etc/subgid",
+    "/etc/nsswitch.conf",
+    "/etc/shells",
+    "/var/lib/dpkg/status",
+    "/etc/mdadm/mdadm.conf",
+    "/etc/securetty",
+    "/etc/hosts.allow",
+    "/etc/hosts.deny",
 ];
 /// On a node these lose the way to it or run code as root; in a guest `pct exec` still reaches it.
 const FATAL_ON_NODE: &[&str] = &[
-    "/etc/network/", "/etc/systemd/", "/etc/nftables", "/etc/iptables/", "/etc/default/", "/usr/bin/", "/usr/sbin/",
-    "/bin/", "/sbin/", "/usr/local/bin/", "/usr/local/sbin/", "/etc/vzdump.conf", "/usr/share/perl5/", "/etc/lxc/",
-    "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/modules", "/var/lib/", "/etc/logrotate.d/",
+    "/etc/network/",
+    "/etc/systemd/",
+    "/etc/nftables",
+    "/etc/iptables/",
+    "/etc/default/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/bin/",
+    "/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/etc/vzdump.conf",
+    "/usr/share/perl5/",
+    "/etc/lxc/",
+    "/etc/hostname",
+    "/etc/resolv.conf",
+    "/etc/modules",
+    "/var/lib/",
+    "/etc/logrotate.d/",
 ];
 /// Files whose writing changes only something that runs.
 const SETTINGS: &[&str] = &["/proc/sys/net/", "/proc/sys/vm/", "/proc/sys/fs/", "/sys/class/leds/"];
@@ -110,7 +198,8 @@ pub fn writing(path: &str, whole: bool, locus: Locus) -> Option<(Risk, String)> 
 
 /// Whether losing or rewriting this path loses the system, its guests or the way to it.
 pub fn is_fatal(path: &str, locus: Locus) -> bool {
-    let below = |list: &[&str]| list.iter().any(|prefix| path.starts_with(prefix) || path == prefix.trim_end_matches('/'));
+    let below =
+        |list: &[&str]| list.iter().any(|prefix| path.starts_with(prefix) || path == prefix.trim_end_matches('/'));
     below(FATAL)
         || FATAL_FILES.contains(&path)
         || path.contains("/.ssh/authorized_keys")

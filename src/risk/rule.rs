@@ -3,7 +3,7 @@
 //! Owns the meaning of the tables' words; must not know any single command.
 
 use super::{
-    Affected, Locus,
+    Locus,
     effect::Effect,
     judge::{Judge, Shell},
     options::{self, Arguments, borrow},
@@ -45,7 +45,12 @@ impl<'e> Case<'e, '_, '_> {
 
     /// The value of the last such option.
     pub fn value(&self, names: &[&str]) -> Option<&Word<'_>> {
-        self.args.given.iter().rev().find(|given| names.contains(&given.opt.name)).and_then(|given| given.value.as_ref())
+        self.args
+            .given
+            .iter()
+            .rev()
+            .find(|given| names.contains(&given.opt.name))
+            .and_then(|given| given.value.as_ref())
     }
 }
 
@@ -123,6 +128,12 @@ pub fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, effect: Effect, hint: 
     }
 }
 
+/// Judges the options alone, for commands whose operands have a rule of their own.
+pub fn options_only(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    given_options(judge, case);
+    unlisted(judge, case);
+}
+
 fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     for given in &case.args.given {
         let effect = given.opt.effect;
@@ -154,8 +165,14 @@ fn shown(name: &str) -> String {
 
 fn unlisted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     for option in &case.args.unlisted {
+        // A misspelt or newer form of a dangerous option is no safer than the one that is known.
+        let stem = option.get(..5).filter(|stem| stem.starts_with("--"));
+        let all = case.form().options.iter().chain(&case.entry.form.options);
+        let near = stem.is_some_and(|stem| {
+            all.into_iter().any(|opt| judge.class(opt.effect) == Risk::Destructive && opt.name.starts_with(stem))
+        });
         judge.find(
-            Risk::ConfigMutation,
+            if near { Risk::Destructive } else { Risk::ConfigMutation },
             format!("{}:unlisted-option", case.entry.name),
             format!("{option} is not an option known to be harmless"),
             None,
@@ -241,8 +258,21 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             }
         }
         Kind::Url => {
-            if word.value >= Value::Data {
-                judge.find(Risk::ConfigMutation, format!("{name}:unknown-url"), "which URL is asked is not known", None);
+            let local = ["http://127.", "http://localhost", "https://127.", "https://localhost"];
+            if word.substituted && !local.iter().any(|begin| word.text.starts_with(begin)) {
+                judge.find(
+                    Risk::Destructive,
+                    format!("{name}:sends-output"),
+                    "sends a command's output to another system",
+                    Some("write the URL out"),
+                );
+            } else if word.value >= Value::Data {
+                judge.find(
+                    Risk::ConfigMutation,
+                    format!("{name}:unknown-url"),
+                    "which URL is asked is not known",
+                    None,
+                );
             }
         }
         Kind::Mode => {
@@ -334,7 +364,7 @@ impl Judge {
         }
         self.argv_of(words);
         let detached = self.detached;
-        self.detached |= matches!(entry.name, "nohup" | "setsid");
+        self.detached |= matches!(entry.name, "nohup" | "setsid" | "env");
         self.dispatch(words);
         self.detached = detached;
     }
@@ -388,10 +418,5 @@ impl Judge {
         (self.shell, self.nested, self.plain_splitting, self.substitutions) = saved;
         self.variables = variables;
         self.functions = functions;
-    }
-
-    /// Nothing is known about what is acted on.
-    pub fn affects_unknown(&mut self) {
-        self.affects(Affected::Unknown);
     }
 }

@@ -62,7 +62,8 @@ impl Judge {
             };
             let appends = target.ends_with('+');
             let name = target.trim_end_matches('+').split('[').next().unwrap_or(target).to_owned();
-            let literal = (whole.value == Value::Known && read.len() == 1 && !appends && target == name).then_some(value);
+            let literal =
+                (whole.value == Value::Known && read.len() == 1 && !appends && target == name).then_some(value);
             self.assignment(&name, literal, prefix);
             if !prefix {
                 self.remember(&name, literal, node);
@@ -211,7 +212,8 @@ impl Judge {
         if !self.count() {
             return;
         }
-        if argv.iter().any(|word| word.brace && (word.text.starts_with('-') || word.value != Value::Known)) || head.brace
+        if argv.iter().any(|word| word.brace && (word.text.starts_with('-') || word.value != Value::Known))
+            || head.brace
         {
             self.find(Risk::Destructive, "shell:computed-option", "a brace expansion makes an option", None);
         }
@@ -224,7 +226,12 @@ impl Judge {
             );
         };
         if !text.is_ascii() || argv.iter().any(|word| word.text.starts_with('-') && !word.text.is_ascii()) {
-            return self.find(Risk::Destructive, "shell:lookalike", "a command or option with letters beyond ASCII", None);
+            return self.find(
+                Risk::Destructive,
+                "shell:lookalike",
+                "a command or option with letters beyond ASCII",
+                None,
+            );
         }
         if self.functions.iter().any(|known| known == text) {
             return;
@@ -244,12 +251,9 @@ impl Judge {
                 words.extend(argv[1..].iter().map(super::options::borrow));
                 self.named_again(first, &words);
             }
-            None => self.find(
-                Risk::ConfigMutation,
-                format!("{name}:unknown"),
-                format!("{name} is not in the tables"),
-                None,
-            ),
+            None => {
+                self.find(Risk::ConfigMutation, format!("{name}:unknown"), format!("{name} is not in the tables"), None)
+            }
         }
     }
 

@@ -19,7 +19,9 @@ pub fn of(argv: &[Word<'_>]) -> Input {
 
 fn writes_to_stdout(word: &Word<'_>) -> bool {
     word.literal().is_some_and(|text| {
-        text == "-" || text == "--output-document=-" || (text.starts_with('-') && !text.starts_with("--") && text.ends_with("O-"))
+        text == "-"
+            || text == "--output-document=-"
+            || (text.starts_with('-') && !text.starts_with("--") && text.ends_with("O-"))
     })
 }
 
@@ -35,6 +37,7 @@ fn text(words: &[Word<'_>]) -> Input {
     if words.iter().any(|word| word.value != Value::Known || word.text.contains('\\')) {
         return Input::Opaque;
     }
-    let words: Vec<&str> = words.iter().map(|word| word.text.as_ref()).filter(|text| !matches!(*text, "-n" | "-e" | "-E")).collect();
+    let words: Vec<&str> =
+        words.iter().map(|word| word.text.as_ref()).filter(|text| !matches!(*text, "-n" | "-e" | "-E")).collect();
     Input::Text(words.join(" "))
 }

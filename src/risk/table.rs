@@ -194,6 +194,7 @@ impl Tables {
     }
 
     /// Every entry, in the order of the tables.
+    #[cfg(test)]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -301,12 +302,15 @@ impl Form {
     fn read(words: &'static str, hint: Option<&'static str>) -> Result<Self, &'static str> {
         let mut form = Form { rest: Some(Kind::Any), hint, ..Form::default() };
         let mut kinds = false;
+        // `read` is a class first and a kind of operand after that.
+        let mut classed = false;
         for word in words.split_whitespace() {
             if word == "inert" {
                 form.inert = true;
             } else if let Some(rule) = word.strip_prefix("rule:") {
                 form.rule = Some(rule);
-            } else if let Some(effect) = Effect::word(word) {
+            } else if let Some(effect) = Effect::word(word).filter(|_| !(classed && word == "read")) {
+                classed = true;
                 form.effect = form.effect.join(effect);
             } else {
                 if !kinds {
@@ -353,7 +357,7 @@ impl Form {
         }
     }
 
-    /// `-abc`, `-n:`, `-n:read`, `--lines:num`, `--color?`, `--color?write`.
+    /// `-abc`, `-abn:`, `-n:read`, `--lines:num`, `--color?`, `--color?write`.
     fn option(
         &mut self,
         word: &'static str,
@@ -373,10 +377,12 @@ impl Form {
         let letters = name.strip_prefix('-').ok_or("an option begins with a dash")?;
         if letters.starts_with('-') || style == Style::Dash {
             self.options.push(Opt { name, takes, effect, hint });
-        } else if !letters.is_ascii() || (takes != Takes::Nothing && letters.len() != 1) {
-            return Err("one letter only may take a value");
+        } else if !letters.is_ascii() {
+            return Err("letters beyond ASCII");
         } else {
+            // As in getopt's own notation only the last letter has the value.
             for at in 0..letters.len() {
+                let takes = if at + 1 == letters.len() { takes } else { Takes::Nothing };
                 self.options.push(Opt { name: &letters[at..=at], takes, effect, hint });
             }
         }

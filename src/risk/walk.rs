@@ -9,7 +9,7 @@ use super::{
     guard::{self, Refusal},
     judge::{Input, Judge, MAX_DEPTH, Shell},
     table::TABLES,
-    word::{self, Binding, Found, Kind, Value, Word},
+    word::{self, Binding, Found, Kind, Word},
 };
 use crate::api::Risk;
 
@@ -282,7 +282,8 @@ impl Judge {
 
     fn arithmetic_command(&mut self, expression: Option<&Node>, raw: &str) {
         self.bash_only("`(( … ))`");
-        let simple = raw.bytes().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'+' | b'-' | b'*' | b'<' | b'>' | b'='));
+        let simple =
+            raw.bytes().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'+' | b'-' | b'*' | b'<' | b'>' | b'='));
         if expression.is_some() && simple {
             return;
         }
@@ -423,11 +424,6 @@ impl Judge {
 
 static NOTHING: Node = Node::empty(NodeKind::Empty);
 
-/// The worst value among words.
-pub fn worst(words: &[Word<'_>]) -> Value {
-    words.iter().map(|word| word.value).max().unwrap_or(Value::Known)
-}
-
 /// Whether bash and the parser may disagree about where a here-document ends.
 fn documents_are_ambiguous(text: &str, nodes: &[Node]) -> bool {
     let mut delimiters = Vec::new();
@@ -438,7 +434,9 @@ fn documents_are_ambiguous(text: &str, nodes: &[Node]) -> bool {
         !text.lines().any(|line| line.trim_start_matches('\t') == delimiter)
             || text.lines().any(|line| line.trim_end() == delimiter && line != delimiter)
             || text.lines().any(|line| {
-                line.trim_start_matches('\t').strip_prefix(delimiter.as_str()).is_some_and(|rest| rest.trim_start().starts_with(')'))
+                line.trim_start_matches('\t')
+                    .strip_prefix(delimiter.as_str())
+                    .is_some_and(|rest| rest.trim_start().starts_with(')'))
             })
     })
 }

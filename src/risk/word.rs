@@ -34,6 +34,8 @@ pub struct Word<'a> {
     pub expanded: bool,
     /// May become several words, or none.
     pub splits: bool,
+    /// Holds the output of a command.
+    pub substituted: bool,
     /// Is what this URL answers, and nothing else.
     pub fetched: Option<String>,
     /// Where it stands, in characters of the text that was parsed; `(0, 0)` when it has no place of its own.
@@ -43,7 +45,17 @@ pub struct Word<'a> {
 impl<'a> Word<'a> {
     /// A word whose text is known.
     pub fn known(text: impl Into<Cow<'a, str>>) -> Self {
-        Self { text: text.into(), value: Value::Known, glob: false, brace: false, expanded: false, splits: false, fetched: None, span: (0, 0) }
+        Self {
+            text: text.into(),
+            value: Value::Known,
+            glob: false,
+            brace: false,
+            expanded: false,
+            splits: false,
+            substituted: false,
+            fetched: None,
+            span: (0, 0),
+        }
     }
 
     /// A word about which this much is known.
@@ -131,7 +143,7 @@ pub fn read<'a>(node: &'a Node, vars: &dyn Variables, found: &mut Found<'a>) -> 
         found.obfuscated = Some("a word of an unexpected kind");
         return vec![Word { span, ..Word::partly("", Value::Open) }];
     };
-    if is_plain(value) {
+    if is_plain(value) || matches!(value.as_str(), "[" | "]" | "{}" | "{" | "}" | "!") {
         return vec![Word { span, ..Word::known(value.as_str()) }];
     }
     let mut reader = Reader::new(vars, found);
@@ -188,6 +200,7 @@ struct Reader<'v, 'f, 'a> {
     brace: bool,
     expanded: bool,
     splits: bool,
+    substituted: bool,
     double: bool,
     quoted: bool,
 }
@@ -206,6 +219,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             brace: false,
             expanded: false,
             splits: false,
+            substituted: false,
             double: false,
             quoted: false,
         }
@@ -264,6 +278,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             NodeKind::ParamIndirect { .. } => self.obfuscated("an indirect expansion"),
             NodeKind::CommandSubstitution { command, .. } => {
                 self.found.commands.push((command, Kind::Command));
+                self.substituted = true;
                 self.unknown(Value::Data, !quoted);
             }
             NodeKind::ProcessSubstitution { direction, command } => {
@@ -463,11 +478,14 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             // An unquoted variable with an empty value disappears.
             return Vec::new();
         }
-        let (value, splits) = (self.value, self.splits);
+        let (value, splits, substituted) = (self.value, self.splits, self.substituted);
         let (glob, brace, expanded) = (self.glob, self.brace, self.expanded);
         self.texts
             .into_iter()
-            .map(|text| Word { text: Cow::Owned(text), value, glob, brace, expanded, splits, fetched: None, span })
+            .map(|text| {
+                let text = Cow::Owned(text);
+                Word { text, value, glob, brace, expanded, splits, substituted, fetched: None, span }
+            })
             .collect()
     }
 }
@@ -561,12 +579,7 @@ fn decode_ansi(raw: &str) -> Option<String> {
     Some(out)
 }
 
-fn radix(
-    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    base: u32,
-    most: usize,
-    mut value: u32,
-) -> Option<char> {
+fn radix(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, base: u32, most: usize, mut value: u32) -> Option<char> {
     for _ in 0..most {
         let Some(digit) = chars.peek().and_then(|c| c.to_digit(base)) else { break };
         value = value * base + digit;

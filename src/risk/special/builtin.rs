@@ -51,7 +51,12 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
     for word in &argv[1..] {
         if word.text.starts_with('-') && word.value == Value::Known {
             if word.text.contains(['n', 'i', 'f']) && command != "export" {
-                judge.find(Risk::ConfigMutation, format!("{command}:attribute"), "changes how a name is evaluated", None);
+                judge.find(
+                    Risk::ConfigMutation,
+                    format!("{command}:attribute"),
+                    "changes how a name is evaluated",
+                    None,
+                );
             }
             continue;
         }
@@ -74,7 +79,12 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
                 }
             }
             None if command == "unset" && environment::is_critical(name) => {
-                judge.find(Risk::ConfigMutation, "unset:environment", format!("{name} matters to other commands"), None);
+                judge.find(
+                    Risk::ConfigMutation,
+                    "unset:environment",
+                    format!("{name} matters to other commands"),
+                    None,
+                );
             }
             None if command == "unset" => judge.bind(name, Binding::Data),
             None => {}
@@ -110,10 +120,27 @@ pub fn set(judge: &mut Judge, argv: &[Word<'_>]) {
     for word in &argv[1..] {
         let known = word.literal().is_some_and(|text| {
             text.strip_prefix(['-', '+']).is_some_and(|letters| letters.chars().all(|c| "euxofvCEThn".contains(c)))
-                || matches!(text, "pipefail" | "errexit" | "nounset" | "noglob" | "noclobber" | "errtrace" | "xtrace" | "verbose" | "posix" | "functrace")
+                || matches!(
+                    text,
+                    "pipefail"
+                        | "errexit"
+                        | "nounset"
+                        | "noglob"
+                        | "noclobber"
+                        | "errtrace"
+                        | "xtrace"
+                        | "verbose"
+                        | "posix"
+                        | "functrace"
+                )
         });
         if word.is("--") || !known {
-            return judge.find(Risk::ConfigMutation, "set:parameters", "changes parameters that are not followed", None);
+            return judge.find(
+                Risk::ConfigMutation,
+                "set:parameters",
+                "changes parameters that are not followed",
+                None,
+            );
         }
         if word.literal().is_some_and(|text| text.contains('n')) && word.is("-n") {
             judge.find(Risk::ConfigMutation, "set:no-execution", "the rest is not executed", None);
@@ -171,7 +198,10 @@ pub fn kill(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             }
             Some("-0") => asks = true,
             Some("--") => {}
-            Some(text) if text.starts_with('-') && targets.is_empty() && text != "-1" || targets.is_empty() && !hard && word.text.starts_with('-') => {
+            Some(text)
+                if text.starts_with('-') && targets.is_empty() && text != "-1"
+                    || targets.is_empty() && !hard && word.text.starts_with('-') =>
+            {
                 hard = true;
             }
             _ => targets.push(word),

@@ -12,18 +12,99 @@ use crate::{
 
 /// Tests and actions of `find` that take a value and change nothing.
 const FIND_VALUES: &[&str] = &[
-    "-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-fstype", "-gid", "-group", "-ilname", "-iname",
-    "-inum", "-ipath", "-iregex", "-iwholename", "-links", "-lname", "-mmin", "-mtime", "-name", "-newer", "-path",
-    "-perm", "-regex", "-samefile", "-size", "-type", "-uid", "-used", "-user", "-wholename", "-xtype", "-context",
-    "-maxdepth", "-mindepth", "-regextype", "-printf", "-files0-from", "-newermt", "-newerct", "-newerat", "-newermm",
-    "-newercm", "-newerBt", "-newercc", "-neweraa",
+    "-amin",
+    "-anewer",
+    "-atime",
+    "-cmin",
+    "-cnewer",
+    "-ctime",
+    "-fstype",
+    "-gid",
+    "-group",
+    "-ilname",
+    "-iname",
+    "-inum",
+    "-ipath",
+    "-iregex",
+    "-iwholename",
+    "-links",
+    "-lname",
+    "-mmin",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-path",
+    "-perm",
+    "-regex",
+    "-samefile",
+    "-size",
+    "-type",
+    "-uid",
+    "-used",
+    "-user",
+    "-wholename",
+    "-xtype",
+    "-context",
+    "-maxdepth",
+    "-mindepth",
+    "-regextype",
+    "-printf",
+    "-files0-from",
+    "-newermt",
+    "-newerct",
+    "-newerat",
+    "-newermm",
+    "-newercm",
+    "-newerBt",
+    "-newercc",
+    "-neweraa",
 ];
 /// Tests and actions without a value that change nothing.
 const FIND_FLAGS: &[&str] = &[
-    "-a", "-and", "-o", "-or", "-not", "!", "(", ")", ",", "-empty", "-executable", "-false", "-nogroup", "-nouser",
-    "-readable", "-true", "-writable", "-print", "-print0", "-ls", "-prune", "-quit", "-d", "-daystart", "-depth",
-    "-follow", "-ignore_readdir_race", "-mount", "-noleaf", "-noignore_readdir_race", "-nowarn", "-warn", "-xdev",
-    "-H", "-L", "-P", "-E", "-X", "-x", "-s", "--help", "--version", "-help", "-version",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "-not",
+    "!",
+    "(",
+    ")",
+    ",",
+    "-empty",
+    "-executable",
+    "-false",
+    "-nogroup",
+    "-nouser",
+    "-readable",
+    "-true",
+    "-writable",
+    "-print",
+    "-print0",
+    "-ls",
+    "-prune",
+    "-quit",
+    "-d",
+    "-daystart",
+    "-depth",
+    "-follow",
+    "-ignore_readdir_race",
+    "-mount",
+    "-noleaf",
+    "-noignore_readdir_race",
+    "-nowarn",
+    "-warn",
+    "-xdev",
+    "-H",
+    "-L",
+    "-P",
+    "-E",
+    "-X",
+    "-x",
+    "-s",
+    "--help",
+    "--version",
+    "-help",
+    "-version",
 ];
 
 /// `find START… EXPRESSION`.
@@ -36,12 +117,20 @@ pub fn find(judge: &mut Judge, argv: &[Word<'_>]) {
         at += 1;
         let Some(text) = word.literal() else {
             if word.value >= Value::Data && (expression || word.splits || word.value == Value::Open) {
-                judge.find(Risk::ConfigMutation, "find:unknown-word", "a word that is not known may be an action", None);
+                judge.find(
+                    Risk::ConfigMutation,
+                    "find:unknown-word",
+                    "a word that is not known may be an action",
+                    None,
+                );
             }
             continue;
         };
         expression |= text.starts_with('-');
-        if FIND_FLAGS.contains(&text) || text.starts_with("-O") || text.starts_with("-newer") && text.len() < 9 && !FIND_VALUES.contains(&text) {
+        if FIND_FLAGS.contains(&text)
+            || text.starts_with("-O")
+            || text.starts_with("-newer") && text.len() < 9 && !FIND_VALUES.contains(&text)
+        {
             continue;
         }
         if FIND_VALUES.contains(&text) {
@@ -111,9 +200,38 @@ fn find_exec(judge: &mut Judge, argv: &[Word<'_>], from: usize, action: &str, st
 }
 
 const IP_OBJECTS: &[&str] = &[
-    "address", "addrlabel", "fou", "help", "ila", "ioam", "l2tp", "link", "macsec", "maddress", "monitor", "mptcp",
-    "mroute", "mrule", "neighbor", "neighbour", "netconf", "netns", "nexthop", "ntable", "ntbl", "route", "rule",
-    "sr", "stats", "tap", "tcpmetrics", "token", "tunnel", "tuntap", "vrf", "xfrm",
+    "address",
+    "addrlabel",
+    "fou",
+    "help",
+    "ila",
+    "ioam",
+    "l2tp",
+    "link",
+    "macsec",
+    "maddress",
+    "monitor",
+    "mptcp",
+    "mroute",
+    "mrule",
+    "neighbor",
+    "neighbour",
+    "netconf",
+    "netns",
+    "nexthop",
+    "ntable",
+    "ntbl",
+    "route",
+    "rule",
+    "sr",
+    "stats",
+    "tap",
+    "tcpmetrics",
+    "token",
+    "tunnel",
+    "tuntap",
+    "vrf",
+    "xfrm",
 ];
 
 /// `ip [OPTIONS] OBJECT [COMMAND …]`, every part abbreviated at will.
@@ -152,7 +270,8 @@ pub fn ip(judge: &mut Judge, argv: &[Word<'_>]) {
 fn ip_netns(judge: &mut Judge, argv: &[Word<'_>], at: usize) {
     match argv.get(at).and_then(Word::literal) {
         None if argv.len() <= at => {}
-        Some(verb) if !verb.is_empty() && "list-id".starts_with(verb) && verb != "l" || verb_is(argv.get(at), "list") => {}
+        Some(verb)
+            if !verb.is_empty() && "list-id".starts_with(verb) && verb != "l" || verb_is(argv.get(at), "list") => {}
         Some(verb) if "identify".starts_with(verb) || "pids".starts_with(verb) => {}
         Some(verb) if "exec".starts_with(verb) => match argv.get(at + 2..) {
             Some(words) if !words.is_empty() => {
@@ -161,7 +280,9 @@ fn ip_netns(judge: &mut Judge, argv: &[Word<'_>], at: usize) {
             }
             _ => judge.find(Risk::Destructive, "ip:netns-exec", "what is executed is not known", None),
         },
-        Some(verb) if "add".starts_with(verb) => judge.find(Risk::ConfigMutation, "ip:netns-add", "adds a namespace", None),
+        Some(verb) if "add".starts_with(verb) => {
+            judge.find(Risk::ConfigMutation, "ip:netns-add", "adds a namespace", None)
+        }
         _ => judge.find(Risk::Destructive, "ip:netns", "removes a network namespace or is not understood", None),
     }
 }
@@ -194,9 +315,11 @@ fn ip_object(judge: &mut Judge, object: &str, words: &[Option<&str>]) {
             judge.find(Risk::ConfigMutation, format!("ip:{object}-{verb}"), "changes the network", None);
         }
         "change" | "replace" | "set" | "property" => {
-            let down = words.contains(&Some("down")) || words.contains(&Some("netns")) || words.contains(&Some("nomaster"));
+            let down =
+                words.contains(&Some("down")) || words.contains(&Some("netns")) || words.contains(&Some("nomaster"));
             let lost = down || (matches!(object, "route") && words.contains(&Some("default")));
-            let risk = if lost && (judge.locus == Locus::Host || down) { Risk::Destructive } else { Risk::ConfigMutation };
+            let risk =
+                if lost && (judge.locus == Locus::Host || down) { Risk::Destructive } else { Risk::ConfigMutation };
             judge.find(risk, format!("ip:{object}-{verb}"), "changes the network", None);
         }
         "" if object == "link" || words.contains(&Some("dev")) => {}

@@ -17,8 +17,8 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         let Some(value) = &given.value else { continue };
         match given.opt.name {
             "X" | "--request" | "--method" => method(judge, name, value),
-            "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form" | "T"
-            | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
+            "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
+            | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
                 body(judge, name, value);
             }
             "o" | "--output" | "O" | "--output-document" => judge.writes(value, name),
@@ -26,12 +26,18 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         }
     }
     if name == "wget" && !case.has("--spider") && !to_stdout(case) {
-        judge.find(Risk::ConfigMutation, "wget:write", "writes a file", Some("use wget -qO- or curl -fsS to look only"));
+        judge.find(
+            Risk::ConfigMutation,
+            "wget:write",
+            "writes a file",
+            Some("use wget -qO- or curl -fsS to look only"),
+        );
     }
 }
 
 fn to_stdout(case: &Case<'_, '_, '_>) -> bool {
-    case.value(&["O", "--output-document"]).is_some_and(|word| word.is("-") || word.is("/dev/stdout") || word.is("/dev/null"))
+    case.value(&["O", "--output-document"])
+        .is_some_and(|word| word.is("-") || word.is("/dev/stdout") || word.is("/dev/null"))
 }
 
 fn method(judge: &mut Judge, name: &str, value: &Word<'_>) {

@@ -5,11 +5,11 @@
 mod builtin;
 mod expression;
 mod fetch;
-mod value;
-mod proxmox;
 mod program;
+mod proxmox;
 mod shell;
 mod storage;
+mod value;
 
 use super::{judge::Judge, rule::Case, word::Word};
 
@@ -48,6 +48,8 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "move" => storage::move_files(judge, case),
         "truncating" => storage::truncating(judge, case),
         "recursive-mode" => storage::recursive_mode(judge, case),
+        "pager" => value::pager(judge, case),
+        "script" => value::script(judge, case),
         "date" => value::date(judge, case),
         "service" => value::service(judge, case),
         "sysctl" => value::sysctl(judge, case),
@@ -67,8 +69,17 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
 
 /// The names of the rules for single values.
 pub const VALUES: &[&str] = &[
-    "ssh-option", "apt-option", "header", "socket", "bind", "run-property", "run-environment", "features", "mountpoint",
-    "delete", "remove",
+    "ssh-option",
+    "apt-option",
+    "header",
+    "socket",
+    "bind",
+    "run-property",
+    "run-environment",
+    "features",
+    "mountpoint",
+    "delete",
+    "remove",
 ];
 
 /// Judges an option's value by the rule of this name.

@@ -68,7 +68,9 @@ fn sed_script(script: &str) -> Script {
                 Some(end) => at = end,
                 None => return Script::Executes,
             },
-            'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'x' | '=' | 'z' | 'q' | 'Q' | 'l' | 'F' => at += 1,
+            'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'x' | '=' | 'z' | 'q' | 'Q' | 'l' | 'F' => {
+                at += 1
+            }
             'b' | 't' | 'T' | ':' | 'a' | 'i' | 'c' | 'r' | 'R' | 'v' => at = line_end(&chars, at),
             _ => return Script::Executes,
         }
@@ -145,7 +147,12 @@ pub fn awk(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         Some(program) => match program.literal() {
             Some(text) => {
                 if !awk_is_harmless(text) {
-                    judge.find(Risk::Destructive, "awk:executes", "the program writes files or executes commands", None);
+                    judge.find(
+                        Risk::Destructive,
+                        "awk:executes",
+                        "the program writes files or executes commands",
+                        None,
+                    );
                 }
             }
             None => judge.find(Risk::Destructive, "awk:computed-code", "what the program does is not known", None),
@@ -240,22 +247,46 @@ fn skip_string(chars: &[char], from: usize, delimiter: char) -> Option<usize> {
 
 /// What in a program's text shows that it destroys.
 const DESTRUCTIVE: &[&str] = &[
-    "rmtree", "unlink", "os.remove", "rmdir", "shutil.move", "rm -", "mkfs", "wipefs", "dd if", "zfs destroy", "zpool",
-    "pct destroy", "qm destroy", "/dev/sd", "/dev/nvme", "DROP ", "reboot", "shutdown", "poweroff", "b64decode",
-    "base64", "exec(", "eval(", "FileUtils.rm", "truncate",
+    "rmtree",
+    "unlink",
+    "os.remove",
+    "rmdir",
+    "shutil.move",
+    "rm -",
+    "mkfs",
+    "wipefs",
+    "dd if",
+    "zfs destroy",
+    "zpool",
+    "pct destroy",
+    "qm destroy",
+    "/dev/sd",
+    "/dev/nvme",
+    "DROP ",
+    "reboot",
+    "shutdown",
+    "poweroff",
+    "b64decode",
+    "base64",
+    "exec(",
+    "eval(",
+    "FileUtils.rm",
+    "truncate",
 ];
 
 /// `python3 -c CODE`, `perl -e CODE`, `node FILE`: code in a language that is not judged.
 pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
-    let code = case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "E" | "r" | "--eval" | "--print"));
+    let code =
+        case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "E" | "r" | "--eval" | "--print"));
     let mut inline = false;
     for given in code {
         inline = true;
-        let hostile = given.value.as_ref().is_none_or(|code| {
-            code.value != Value::Known || (case.entry.name != "python3" && DESTRUCTIVE.iter().any(|mark| code.text.contains(mark)))
-        });
+        let hostile = given
+            .value
+            .as_ref()
+            .is_none_or(|code| code.value != Value::Known || DESTRUCTIVE.iter().any(|mark| code.text.contains(mark)));
         let risk = if hostile { Risk::Destructive } else { risk };
         judge.find(risk, format!("{}:code", case.entry.name), "executes code that is not judged", None);
     }
@@ -263,13 +294,24 @@ pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return;
     }
     match case.args.operands.first() {
-        Some(_) => judge.find(risk, format!("{}:program-file", case.entry.name), "executes a program that is not judged", None),
+        Some(_) => {
+            judge.find(risk, format!("{}:program-file", case.entry.name), "executes a program that is not judged", None)
+        }
         None if case.has("m") => judge.find(risk, format!("{}:module", case.entry.name), "runs a module", None),
-        None if case.args.given.iter().any(|given| matches!(given.opt.name, "--version" | "V" | "--help" | "h" | "v")) => {}
+        None if case
+            .args
+            .given
+            .iter()
+            .any(|given| matches!(given.opt.name, "--version" | "V" | "--help" | "h" | "v")) => {}
         None if judge.input == Input::Closed => {
             judge.flag(crate::risk::effect::Effect { interactive: true, ..crate::risk::effect::Effect::READ });
             judge.find(Risk::ConfigMutation, format!("{}:interactive", case.entry.name), "waits for a person", None);
         }
-        None => judge.find(Risk::Destructive, format!("{}:piped-code", case.entry.name), "executes what comes through a pipe", None),
+        None => judge.find(
+            Risk::Destructive,
+            format!("{}:piped-code", case.entry.name),
+            "executes what comes through a pipe",
+            None,
+        ),
     }
 }

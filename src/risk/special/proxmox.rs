@@ -23,8 +23,13 @@ pub fn pvesh(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return judge.find(risk, "pvesh:path", "which path is meant is not known", None);
     };
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
-    let options: Vec<String> = case.argv.iter().map(|word| word.text.trim_start_matches('-').to_ascii_lowercase()).collect();
-    let has = |name: &str| options.iter().any(|option| option.split('=').next().is_some_and(|option| option.len() > 2 && name.starts_with(option)));
+    let options: Vec<String> =
+        case.argv.iter().map(|word| word.text.trim_start_matches('-').to_ascii_lowercase()).collect();
+    let has = |name: &str| {
+        options
+            .iter()
+            .any(|option| option.split('=').next().is_some_and(|option| option.len() > 2 && name.starts_with(option)))
+    };
     match verb {
         "get" => get(judge, &parts),
         "create" => create(judge, &parts, has("force")),
@@ -50,7 +55,10 @@ fn get(judge: &mut Judge, parts: &[&str]) {
     if matches!(last, "query-url-metadata" | "query-oci-repo-tags" | "download") {
         judge.find(Risk::ConfigMutation, "pvesh:get", "makes the node fetch something", None);
     }
-    if matches!(last, "file-read" | "file-download") || parts.contains(&"file-restore") || matches!(last, "ticket" | "termproxy" | "vncwebsocket") {
+    if matches!(last, "file-read" | "file-download")
+        || parts.contains(&"file-restore")
+        || matches!(last, "ticket" | "termproxy" | "vncwebsocket")
+    {
         judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
     }
 }
@@ -63,7 +71,11 @@ fn create(judge: &mut Judge, parts: &[&str], force: bool) {
             matches!(*verb, "start" | "shutdown" | "reboot" | "resume" | "suspend")
         }
         ["nodes", _, "lxc" | "qemu", _, "snapshot" | "config" | "clone" | "migrate" | "resize"] => true,
-        ["nodes", _, "qemu", _, "agent", verb] => matches!(*verb, "ping" | "info" | "fsfreeze-freeze" | "fsfreeze-thaw" | "fstrim") || verb.starts_with("get-") || verb.starts_with("network-get"),
+        ["nodes", _, "qemu", _, "agent", verb] => {
+            matches!(*verb, "ping" | "info" | "fsfreeze-freeze" | "fsfreeze-thaw" | "fstrim")
+                || verb.starts_with("get-")
+                || verb.starts_with("network-get")
+        }
         ["nodes", _, "apt", "update"] | ["nodes", _, "aplinfo"] => true,
         ["nodes", _, "storage", _, "download-url" | "upload" | "content"] => true,
         ["nodes", _, "startall" | "vzdump"] => last != "vzdump",
@@ -80,7 +92,9 @@ fn set(judge: &mut Judge, parts: &[&str], deletes: bool) {
         parts,
         ["nodes", _, "lxc" | "qemu", _, "config" | "resize"]
             | ["nodes", _, "lxc" | "qemu", _, "snapshot", _, "config"]
-            | ["pools", ..] | ["cluster", "options"] | ["nodes", _, "config"]
+            | ["pools", ..]
+            | ["cluster", "options"]
+            | ["nodes", _, "config"]
     );
     let risk = if change && !deletes { Risk::ConfigMutation } else { Risk::Destructive };
     judge.find(risk, "pvesh:set", if deletes { "deletes settings or volumes" } else { "changes the cluster" }, None);
@@ -104,7 +118,11 @@ pub fn guest_command(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 /// `--features`: those that open the host.
 pub fn features(judge: &mut Judge, word: &Word<'_>) {
     let text = word.text.to_ascii_lowercase();
-    if word.value != Value::Known || text.contains("mknod=1") || text.contains("force_rw_sys=1") || text.contains("mount=") {
+    if word.value != Value::Known
+        || text.contains("mknod=1")
+        || text.contains("force_rw_sys=1")
+        || text.contains("mount=")
+    {
         judge.find(Risk::Destructive, "pct:features", "opens the host to the container", None);
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     risk::{
         Locus,
         judge::{Input, Judge, Shell},
-        rule::{Case, general},
+        rule::{Case, general, options_only},
         word::{Value, Word},
     },
 };
@@ -94,8 +94,12 @@ pub fn source(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 /// `xargs COMMAND…`: the command gets words that are not known.
 pub fn xargs(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let outer = case.args.command.unwrap_or(case.argv.len());
-    let options = Case { entry: case.entry, argv: &case.argv[..outer], args: crate::risk::options::read(case.entry, &case.argv[..outer]) };
-    general(judge, &options);
+    let options = Case {
+        entry: case.entry,
+        argv: &case.argv[..outer],
+        args: crate::risk::options::read(case.entry, &case.argv[..outer]),
+    };
+    options_only(judge, &options);
     let replace = case.value(&["I", "--replace", "i"]).and_then(|word| word.literal().map(str::to_owned));
     let mark = replace.or_else(|| (case.has("i") || case.has("--replace") || case.has("I")).then(|| "{}".to_owned()));
     let mut words: Vec<Word<'_>> = case.argv[outer..].iter().map(crate::risk::options::borrow).collect();

@@ -19,7 +19,10 @@ pub fn dd(judge: &mut Judge, argv: &[Word<'_>]) {
                 judge.writes(&target, "dd");
             }
             Some(("if", path)) => judge.reads(&Word { text: path.into(), ..crate::risk::options::borrow(word) }),
-            Some(("bs" | "count" | "skip" | "seek" | "ibs" | "obs" | "cbs" | "status" | "conv" | "iflag" | "oflag", _)) => {}
+            Some((
+                "bs" | "count" | "skip" | "seek" | "ibs" | "obs" | "cbs" | "status" | "conv" | "iflag" | "oflag",
+                _,
+            )) => {}
             _ if word.is("--help") || word.is("--version") => {}
             _ => judge.find(Risk::Destructive, "dd:operand", "what is written is not known", None),
         }
@@ -86,7 +89,8 @@ pub fn recursive_mode(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     for operand in case.args.operands.iter().skip(usize::from(!case.has("--reference"))) {
         let path = paths::normalise(&operand.text);
         let top = path == "/" || (path.starts_with('/') && path.trim_end_matches('/').matches('/').count() < 2);
-        let system = top && !matches!(path.trim_end_matches('/'), "/srv" | "/opt" | "/mnt" | "/home" | "/data" | "/tmp");
+        let system =
+            top && !matches!(path.trim_end_matches('/'), "/srv" | "/opt" | "/mnt" | "/home" | "/data" | "/tmp");
         let fatal = paths::is_fatal(&path, judge.locus) && operand.value == Value::Known;
         if (recursive && (system || operand.value >= Value::Data)) || fatal {
             judge.find(

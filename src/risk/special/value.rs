@@ -7,7 +7,7 @@ use crate::{
         judge::Judge,
         paths,
         rule::{Case, general},
-        table::{Kind, TABLES},
+        table::Kind,
         units,
         word::{Value, Word},
     },
@@ -16,10 +16,29 @@ use crate::{
 /// `ssh -o NAME=VALUE`: names that execute nothing.
 pub fn ssh_option(judge: &mut Judge, word: &Word<'_>) {
     const HARMLESS: &[&str] = &[
-        "batchmode", "connecttimeout", "connectionattempts", "stricthostkeychecking", "loglevel", "serveraliveinterval",
-        "serveralivecountmax", "passwordauthentication", "pubkeyauthentication", "identitiesonly", "port", "user",
-        "requesttty", "controlmaster", "controlpersist", "tcpkeepalive", "addressfamily", "preferredauthentications",
-        "numberofpasswordprompts", "checkhostip", "compression", "kbdinteractiveauthentication", "gssapiauthentication",
+        "batchmode",
+        "connecttimeout",
+        "connectionattempts",
+        "stricthostkeychecking",
+        "loglevel",
+        "serveraliveinterval",
+        "serveralivecountmax",
+        "passwordauthentication",
+        "pubkeyauthentication",
+        "identitiesonly",
+        "port",
+        "user",
+        "requesttty",
+        "controlmaster",
+        "controlpersist",
+        "tcpkeepalive",
+        "addressfamily",
+        "preferredauthentications",
+        "numberofpasswordprompts",
+        "checkhostip",
+        "compression",
+        "kbdinteractiveauthentication",
+        "gssapiauthentication",
     ];
     let name = word.text.split(['=', ' ']).next().unwrap_or("").to_ascii_lowercase();
     let known_hosts = matches!(word.literal(), Some("UserKnownHostsFile=/dev/null" | "GlobalKnownHostsFile=/dev/null"));
@@ -31,10 +50,23 @@ pub fn ssh_option(judge: &mut Judge, word: &Word<'_>) {
 /// `apt-get -o NAME=VALUE`: names that execute nothing.
 pub fn apt_option(judge: &mut Judge, word: &Word<'_>) {
     const HARMLESS: &[&str] = &[
-        "dpkg::lock::timeout", "acquire::retries", "acquire::http::timeout", "acquire::https::timeout",
-        "acquire::forceipv4", "acquire::forceipv6", "apt::get::assume-yes", "dpkg::progress-fancy", "dpkg::use-pty",
-        "apt::color", "acquire::languages", "apt::install-recommends", "apt::install-suggests", "acquire::check-valid-until",
-        "debug::pkgproblemresolver", "quiet", "apt::get::show-versions",
+        "dpkg::lock::timeout",
+        "acquire::retries",
+        "acquire::http::timeout",
+        "acquire::https::timeout",
+        "acquire::forceipv4",
+        "acquire::forceipv6",
+        "apt::get::assume-yes",
+        "dpkg::progress-fancy",
+        "dpkg::use-pty",
+        "apt::color",
+        "acquire::languages",
+        "apt::install-recommends",
+        "apt::install-suggests",
+        "acquire::check-valid-until",
+        "debug::pkgproblemresolver",
+        "quiet",
+        "apt::get::show-versions",
     ];
     let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
     let forces = name.eq_ignore_ascii_case("Dpkg::Options::")
@@ -70,8 +102,15 @@ pub fn bind(judge: &mut Judge, word: &Word<'_>) {
         None => word.text.split(':').next().unwrap_or(""),
     };
     let path = paths::normalise(source);
-    let system = ["/", "/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/var", "/home", "/bin", "/lib", "/var/lib", "/run", "/var/run"];
-    if source.ends_with("docker.sock") || system.contains(&path.trim_end_matches('/')) && !path.is_empty() || path == "/" || paths::is_fatal(&path, judge.locus) {
+    let system = [
+        "/", "/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/var", "/home", "/bin", "/lib", "/var/lib",
+        "/run", "/var/run",
+    ];
+    if source.ends_with("docker.sock")
+        || system.contains(&path.trim_end_matches('/')) && !path.is_empty()
+        || path == "/"
+        || paths::is_fatal(&path, judge.locus)
+    {
         judge.find(Risk::Destructive, "docker:bind", format!("gives the container {source} of its host"), None);
     }
 }
@@ -79,7 +118,8 @@ pub fn bind(judge: &mut Judge, word: &Word<'_>) {
 /// `systemd-run -p NAME=VALUE`.
 pub fn run_property(judge: &mut Judge, word: &Word<'_>) {
     let name = word.text.split('=').next().unwrap_or("");
-    if name.starts_with("Exec") || name.starts_with("OnFailure") || name.contains("Root") || word.value != Value::Known {
+    if name.starts_with("Exec") || name.starts_with("OnFailure") || name.contains("Root") || word.value != Value::Known
+    {
         judge.find(Risk::Destructive, "systemd-run:property", format!("{} may execute something", word.shown()), None);
     }
 }
@@ -92,6 +132,21 @@ pub fn run_environment(judge: &mut Judge, word: &Word<'_>) {
     if risk > Risk::ReadOnly {
         judge.find(risk, format!("environment:{name}"), format!("{name} may change what the command does"), None);
     }
+}
+
+/// `less` and the like: `+COMMAND` executes.
+pub fn pager(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    if case.args.operands.iter().any(|word| word.text.starts_with('+')) {
+        judge.find(Risk::Destructive, "pager:command", "a pager command may execute something", None);
+    }
+}
+
+/// `script -c COMMAND FILE`: what it runs goes on after the terminal is gone.
+pub fn script(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let detached = std::mem::replace(&mut judge.detached, true);
+    general(judge, case);
+    judge.detached = detached;
 }
 
 /// `date`: an operand that is not a format sets the clock.
@@ -107,7 +162,14 @@ pub fn sysctl(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     for word in &case.args.operands {
         if word.text.contains('=') || word.value >= Value::Data {
-            let code = ["kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.sysrq", "kernel.panic", "kernel.poweroff_cmd"];
+            let code = [
+                "kernel.core_pattern",
+                "kernel.modprobe",
+                "kernel.hotplug",
+                "kernel.sysrq",
+                "kernel.panic",
+                "kernel.poweroff_cmd",
+            ];
             let fatal = code.iter().any(|name| word.text.replace('/', ".").starts_with(name));
             let risk = if fatal { Risk::Destructive } else { Risk::ConfigMutation };
             judge.find(risk, "sysctl:set", format!("sets {}", word.shown()), None);
@@ -154,8 +216,37 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "arp" => words.iter().all(|word| matches!(*word, "-a" | "-n" | "-e" | "-an" | "-v")),
         "route" => words.iter().all(|word| matches!(*word, "-n" | "-e" | "-ee" | "-v" | "-6")),
         "ifconfig" | "iwconfig" => words.len() <= 1 && words.iter().all(|word| !word.contains('=')),
-        "ethtool" => words.len() == 1 || words.first().is_some_and(|word| matches!(*word, "-i" | "-S" | "-k" | "-a" | "-c" | "-g" | "-l" | "-n" | "-T" | "-m" | "-P" | "-x" | "--show-offload" | "--statistics" | "--driver")),
-        "bridge" | "tc" | "iw" => words.iter().any(|word| matches!(*word, "show" | "list" | "ls" | "dev" | "info")) && !words.iter().any(|word| matches!(*word, "add" | "del" | "delete" | "set" | "change" | "replace" | "flush" | "a" | "d" | "monitor")),
+        "ethtool" => {
+            words.len() == 1
+                || words.first().is_some_and(|word| {
+                    matches!(
+                        *word,
+                        "-i" | "-S"
+                            | "-k"
+                            | "-a"
+                            | "-c"
+                            | "-g"
+                            | "-l"
+                            | "-n"
+                            | "-T"
+                            | "-m"
+                            | "-P"
+                            | "-x"
+                            | "--show-offload"
+                            | "--statistics"
+                            | "--driver"
+                    )
+                })
+        }
+        "bridge" | "tc" | "iw" => {
+            words.iter().any(|word| matches!(*word, "show" | "list" | "ls" | "dev" | "info"))
+                && !words.iter().any(|word| {
+                    matches!(
+                        *word,
+                        "add" | "del" | "delete" | "set" | "change" | "replace" | "flush" | "a" | "d" | "monitor"
+                    )
+                })
+        }
         "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
         _ => false,
     };
@@ -198,7 +289,18 @@ pub fn compose(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let mut verb = None;
     while let Some(word) = words.next() {
         match word.literal() {
-            Some("-f" | "--file" | "-p" | "--project-name" | "--profile" | "--project-directory" | "--env-file" | "--ansi" | "--progress" | "--parallel") => {
+            Some(
+                "-f"
+                | "--file"
+                | "-p"
+                | "--project-name"
+                | "--profile"
+                | "--project-directory"
+                | "--env-file"
+                | "--ansi"
+                | "--progress"
+                | "--parallel",
+            ) => {
                 words.next();
             }
             Some(text) if text.starts_with('-') => {
@@ -226,17 +328,27 @@ pub fn compose(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         Some("logs") if known => {
             if has(&["-f", "--follow"]) {
                 judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
-                judge.find(Risk::ReadOnly, "docker:compose-logs", "does not end by itself", Some("use --tail 200 without -f"));
+                judge.find(
+                    Risk::ReadOnly,
+                    "docker:compose-logs",
+                    "does not end by itself",
+                    Some("use --tail 200 without -f"),
+                );
             }
         }
         Some("down") if !has(&["-v", "--volumes", "--rmi"]) && known => {
             judge.find(Risk::ConfigMutation, "docker:compose-down", "stops and removes the project's containers", None);
         }
-        Some("up" | "start" | "stop" | "restart" | "pull" | "build" | "create" | "pause" | "unpause" | "push" | "run" | "scale" | "watch" | "cp") => {
+        Some(
+            "up" | "start" | "stop" | "restart" | "pull" | "build" | "create" | "pause" | "unpause" | "push" | "run"
+            | "scale" | "watch" | "cp",
+        ) => {
             judge.find(Risk::ConfigMutation, "docker:compose", "changes the project's containers", None);
         }
         Some("exec") => compose_exec(judge, &rest),
-        _ => judge.find(Risk::Destructive, "docker:compose", "removes containers or volumes, or is not understood", None),
+        _ => {
+            judge.find(Risk::Destructive, "docker:compose", "removes containers or volumes, or is not understood", None)
+        }
     }
 }
 
@@ -284,5 +396,4 @@ pub fn lxc_attach(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.argv_of(words);
         judge.dispatch(words);
     });
-    let _ = &TABLES;
 }
