@@ -7,5 +7,6 @@ pub mod api;
 pub mod cli;
 pub mod decide;
 pub mod policy;
+pub mod controller;
 pub mod risk;
 pub mod steps;

@@ -251,9 +251,15 @@ impl<'a> Pass<'a> {
         let approval = self.approval().clone();
         let granted = approval.granted.as_ref() == Some(&approval.digest);
         let window_open = self.status.window.is_some();
+        let denied = self.status.phase == PlanPhase::Denied;
         self.standing = Standing {
             approved: granted,
-            reason: if granted && window_open { "Granted" } else if granted { "WindowEnded" } else { "AwaitingApproval" },
+            reason: match (granted, window_open) {
+                (true, true) => "Granted",
+                (true, false) => "WindowEnded",
+                (false, _) if denied => "Denied",
+                (false, _) => "AwaitingApproval",
+            },
             message: if granted && window_open { String::new() } else { format!("approve with: {}", approval.command) },
         };
         let said = annotation(plan, APPROVE)?;
@@ -425,7 +431,7 @@ impl<'a> Pass<'a> {
                 self.end(PlanPhase::Succeeded);
                 PlanEffect::None
             }
-            TurnEnd::Question(question) if !self.answered(turn) => {
+            TurnEnd::Question(question) if !turn.answered => {
                 self.block("OperatorNeeded", question.clone(), Some(turn.sequence))
             }
             TurnEnd::Failed(reason, text) if !self.answered(turn) => {
