@@ -3,7 +3,7 @@
 mod classify;
 mod crds;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{io::IsTerminal, net::SocketAddr, path::PathBuf};
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -25,6 +25,9 @@ enum Command {
         /// Work in this namespace only; in all of them if not given.
         #[arg(long, env = "OIKOS_NAMESPACE")]
         namespace: Option<String>,
+        /// The namespace that the controller itself lives in; that of its credentials if not given.
+        #[arg(long, env = "POD_NAMESPACE")]
+        own_namespace: Option<String>,
         /// Where /livez, /readyz and /metrics are served.
         #[arg(long, env = "OIKOS_HEALTH_ADDRESS", default_value = "0.0.0.0:8080")]
         health_address: SocketAddr,
@@ -53,7 +56,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Crds { dir } => crds::run(dir.as_deref()),
         Command::Classify(options) => classify::run(&options),
-        Command::Controller { namespace, health_address, log_format } => {
+        Command::Controller { namespace, own_namespace, health_address, log_format } => {
             log(log_format);
             // Before the first TLS connection: two providers, or none, would make that connection panic.
             let provider = rustls::crypto::aws_lc_rs::default_provider();
@@ -64,7 +67,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
                 .enable_all()
                 .build()
                 .context("starting the asynchronous runtime")?;
-            let ended = runtime.block_on(controller::run(Settings { namespace, health_address }));
+            let ended = runtime.block_on(controller::run(Settings { namespace, own_namespace, health_address }));
             // Steps that still run are left alone: they go on on their hosts.
             runtime.shutdown_background();
             ended
@@ -74,7 +77,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
 
 fn log(format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let terminal = std::io::stderr().is_terminal();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(terminal).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),

@@ -14,6 +14,8 @@ use super::wiring::{self, CONTROLLERS};
 pub struct Settings {
     /// The one namespace to work in; all of them without one.
     pub namespace: Option<String>,
+    /// The namespace that the controller itself lives in; that of its credentials without one.
+    pub own_namespace: Option<String>,
     /// Where the health endpoints listen.
     pub health_address: SocketAddr,
 }
