@@ -19,7 +19,8 @@ use super::step::{Place, Step};
 /// How long to look for a step whose target cannot be reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Time after the step's own limit until its outcome is given up as [`super::Outcome::Lost`]; 15 minutes.
+    /// Time after the step's own limit until its outcome is given up as [`super::Outcome::Lost`]; 15 minutes. It
+    /// includes what the target takes to end a command (TERM, 10 s, KILL) and to write that down.
     pub after_end: Duration,
 }
 

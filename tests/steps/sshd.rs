@@ -84,6 +84,16 @@ impl Sshd {
         self.path("runs")
     }
 
+    /// Makes sshd read its configuration again; connections that stand are not touched.
+    pub async fn reload(&self) {
+        let before = self.read("log").matches("Server listening").count();
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        while self.read("log").matches("Server listening").count() == before {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     pub fn add_tool(&self, name: &str, text: &str) {
         script(&self.path("bin").join(name), text);
     }
@@ -94,6 +104,30 @@ impl Drop for Sshd {
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Access to a port on which nothing listens.
+pub struct HostAccessWithoutHost;
+
+impl HostAccessWithoutHost {
+    pub fn access() -> HostAccess {
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("oikos-steps-key-{}-{number}", std::process::id()));
+        keygen(&path);
+        let private_key = SecretText::new(fs::read_to_string(&path).unwrap());
+        let known_hosts = vec![fs::read_to_string(path.with_extension("pub")).unwrap()];
+        fs::remove_file(path.with_extension("pub")).unwrap();
+        fs::remove_file(path).unwrap();
+        // Port 1 (tcpmux) is served nowhere.
+        HostAccess {
+            name: "nobody".into(),
+            address: "127.0.0.1".into(),
+            port: 1,
+            user: "root".into(),
+            known_hosts,
+            private_key,
+        }
     }
 }
 
