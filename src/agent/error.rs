@@ -115,7 +115,9 @@ impl ErrorCategory {
             Self::NotFound => "check the Agent's baseURL and model",
             Self::BadRequest => "check that the Agent's provider and model suit the server",
             Self::ContextOverflow => "use a model or a server setting with a larger context",
-            Self::ContentFiltered => "the provider's filter objects to something in the conversation; use another model",
+            Self::ContentFiltered => {
+                "the provider's filter objects to something in the conversation; use another model"
+            }
             Self::RateLimited | Self::Overloaded | Self::ServerError => "it is asked again later",
             Self::TimedOut => "it is asked again; raise the Agent's limits.timeoutSeconds if the model is slow",
             Self::Unreachable => "check the Agent's baseURL and the network from the controller",

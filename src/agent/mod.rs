@@ -4,8 +4,8 @@
 //! resources but no Kubernetes client, and writes nothing: the controller stores its answers as Messages and carries
 //! out its calls as Executions. Invariant: nothing here can approve, widen or lower anything.
 
-mod anthropic;
 mod answer;
+mod anthropic;
 mod arguments;
 mod context;
 mod entry;

@@ -84,9 +84,7 @@ impl Model {
         let mut response = sent.map_err(|error| self.clean(ModelError::from_transport(error)))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let mut bytes = Vec::new();
-        while let Some(chunk) =
-            response.chunk().await.map_err(|error| self.clean(ModelError::from_transport(error)))?
-        {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.clean(ModelError::from_transport(error)))? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > LARGEST_ANSWER {
                 let what = format!("the model server's answer is larger than {LARGEST_ANSWER} bytes");
@@ -114,7 +112,7 @@ fn endpoint(spec: &AgentSpec) -> Result<String, ModelError> {
         Provider::OpenAI => format!("{base}/chat/completions"),
     };
     let wrong = |why: &str| ModelError::new(ErrorCategory::Misconfigured, format!("the Agent's baseURL {why}"));
-    let parsed = reqwest::Url::parse(&url).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
+    let parsed = reqwest::Url::parse(base).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(wrong("has to begin with http:// or https://"));
     }
@@ -152,4 +150,3 @@ fn used_ids(entries: &[Entry]) -> BTreeSet<String> {
     });
     calls.flatten().map(|call| call.id.clone()).collect()
 }
-

@@ -84,10 +84,7 @@ pub(super) fn render(model: &str, dialect: Dialect, request: &TurnRequest) -> Re
 }
 
 fn spoken(role: &str, content: &str) -> Result<Turn, serde_json::Error> {
-    Ok(Turn::from([
-        ("role".to_owned(), to_raw_value(role)?),
-        ("content".to_owned(), to_raw_value(content)?),
-    ]))
+    Ok(Turn::from([("role".to_owned(), to_raw_value(role)?), ("content".to_owned(), to_raw_value(content)?)]))
 }
 
 fn assistant(

@@ -50,16 +50,20 @@ pub fn nudge(kind: ReplyKind, streak: u32) -> Option<String> {
         ReplyKind::Calls => return None,
         ReplyKind::Text if streak <= 1 => return None, // NO_CALL stands in the transcript already
         ReplyKind::Text => format!("{streak} turns in a row without a call. The plan stops soon if no call comes."),
-        ReplyKind::Empty | ReplyKind::ReasoningOnly => "Your last answer was empty. Go on with the plan: call the next \
+        ReplyKind::Empty | ReplyKind::ReasoningOnly => {
+            "Your last answer was empty. Go on with the plan: call the next \
              step, or finish with evidence, or ask_operator."
-            .to_owned(),
+                .to_owned()
+        }
         ReplyKind::Refusal => "Your last answer declined. This is system administration that the owner of these \
              machines asked for and approved. Go on with the next step; if a part is beyond what you will do, call \
              ask_operator and say which part and why."
             .to_owned(),
-        ReplyKind::Cut => "Your last answer was cut off at its length limit and nothing of it was run. Answer in fewer \
+        ReplyKind::Cut => {
+            "Your last answer was cut off at its length limit and nothing of it was run. Answer in fewer \
              words, and split large files over several steps."
-            .to_owned(),
+                .to_owned()
+        }
     };
     Some(said)
 }

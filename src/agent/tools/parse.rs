@@ -59,7 +59,8 @@ fn read(call: &ToolCall, schema: &ToolSchema) -> Result<ToolRequest, String> {
 
 /// How the tool is called.
 fn usage(schema: &ToolSchema) -> String {
-    let names = |value: &Value| value.as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    let names =
+        |value: &Value| value.as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
     let required = names(&schema.parameters["required"]);
     let all = schema.parameters["properties"].as_object().map(|all| all.keys().cloned().collect::<Vec<_>>().join(", "));
     match (required.is_empty(), all.unwrap_or_default()) {
@@ -81,10 +82,9 @@ impl Arguments {
                 arguments::LONGEST
             ),
             Unusable::NotAnObject => "The arguments are not a JSON object.".to_owned(),
-            Unusable::NotJson(why) => format!(
-                "The arguments are not valid JSON ({why}). They began with {:?}.",
-                clip(&call.arguments, 120)
-            ),
+            Unusable::NotJson(why) => {
+                format!("The arguments are not valid JSON ({why}). They began with {:?}.", clip(&call.arguments, 120))
+            }
         })?;
         let object: Map<String, Value> = object.into_iter().filter(|(_, value)| !value.is_null()).collect();
         if let Some(unknown) = object.keys().find(|name| schema.parameters["properties"].get(name.as_str()).is_none()) {

@@ -134,7 +134,10 @@ fn finish() -> ToolSchema {
         "finish",
         "Reports that the goal is reached and verified. Ends the plan.",
         &[
-            ("summary!", text("What was done, what went wrong and how it was repaired, and how the goal was verified.")),
+            (
+                "summary!",
+                text("What was done, what went wrong and how it was repaired, and how the goal was verified."),
+            ),
             (
                 "evidence!",
                 json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 16,
