@@ -131,10 +131,8 @@ impl Shared {
     /// What to answer, or status, error type and reason.
     fn decide(&self, wire: Wire, headers: &HeaderMap, body: &Value) -> Result<(Plan, String), Refused> {
         let refuse = |status, kind| move |why: String| Refused { status, kind, why };
-        if let Some(key) = &self.scenario.api_key {
-            if wire.key(headers) != Some(key) {
-                return Err(refuse(401, "authentication_error")("invalid x-api-key".to_owned()));
-            }
+        if self.scenario.api_key.as_deref().is_some_and(|key| wire.key(headers) != Some(key)) {
+            return Err(refuse(401, "authentication_error")("invalid x-api-key".to_owned()));
         }
         let view = wire.read(headers, body).map_err(refuse(400, "invalid_request_error"))?;
         let mut state = self.lock();
