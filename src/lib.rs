@@ -5,8 +5,8 @@
 pub mod agent;
 pub mod api;
 pub mod cli;
+pub mod controller;
 pub mod decide;
 pub mod policy;
-pub mod controller;
 pub mod risk;
 pub mod steps;

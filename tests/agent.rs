@@ -1,5 +1,7 @@
 //! The agent against the scripted model server, in both wire formats.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[path = "agent/conversation.rs"]
 mod conversation;
 #[path = "agent/errors.rs"]

@@ -160,6 +160,7 @@ fn mark(out: &mut impl Write, command: &str, span: std::ops::Range<usize>) -> io
 
 /// Control and format characters made visible, so that nothing hides from whoever reads.
 fn escaped(text: &str) -> String {
-    let visible = |c: char| !c.is_control() && !('\u{200b}'..='\u{200f}').contains(&c) && !('\u{202a}'..='\u{2069}').contains(&c);
+    let visible =
+        |c: char| !c.is_control() && !('\u{200b}'..='\u{200f}').contains(&c) && !('\u{202a}'..='\u{2069}').contains(&c);
     text.chars().map(|c| if visible(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }

@@ -49,7 +49,8 @@ pub async fn reconcile(seen: Arc<Guarded<Execution>>, context: Arc<Context>) -> 
         now,
     });
     if let Some(status) = step.status {
-        if step.effect == ExecutionEffect::Start && !still_open(&context, &namespace, status.authority.as_ref()).await? {
+        if step.effect == ExecutionEffect::Start && !still_open(&context, &namespace, status.authority.as_ref()).await?
+        {
             return Ok(Action::requeue(std::time::Duration::from_secs(1)));
         }
         execution.status = Some(status);

@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use super::{
-    access::access_of,
-    context::Context,
-    stores::decoded,
-};
+use super::{access::access_of, context::Context, stores::decoded};
 use crate::{
     agent::{check_finish, tools, tools::ToolRequest},
     api::{Execution, Host, TargetKind, ToolCall, ToolResult, condition},
@@ -30,12 +26,10 @@ pub async fn answers(
                 continue;
             }
             Ok(ToolRequest::ListInventory) => Ok(inventory(context, namespace)),
-            Ok(ToolRequest::ReadOutput { execution, stream, offset, length }) => {
-                match executions.get(&execution) {
-                    Some(execution) => read_output(context, namespace, execution, stream, offset, length).await,
-                    None => Err(format!("{execution:?} is not a step of this plan; a result names its step's id")),
-                }
-            }
+            Ok(ToolRequest::ReadOutput { execution, stream, offset, length }) => match executions.get(&execution) {
+                Some(execution) => read_output(context, namespace, execution, stream, offset, length).await,
+                None => Err(format!("{execution:?} is not a step of this plan; a result names its step's id")),
+            },
             Ok(ToolRequest::Finish { .. }) if has_steps => {
                 Err("finish stands alone: wait for the results of the other steps, then finish".to_owned())
             }
@@ -107,5 +101,5 @@ async fn read_output(
         let text = steps::sanitise(&part.bytes);
         format!("{text}\n(bytes {} to {} of {})", part.offset, part.next_offset(), part.total)
     })
-        .map_err(|error| format!("{error}; only what the result showed is left of it"))
+    .map_err(|error| format!("{error}; only what the result showed is left of it"))
 }

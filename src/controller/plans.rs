@@ -127,7 +127,10 @@ async fn agent_trouble(
         return Ok(None);
     };
     let Some(agent) = agent_of(context, namespace, &reference.name) else {
-        let text = format!("there is no Agent {:?} in namespace {namespace}; create it, or change spec.agentRef", reference.name);
+        let text = format!(
+            "there is no Agent {:?} in namespace {namespace}; create it, or change spec.agentRef",
+            reference.name
+        );
         return Ok(Some(("UnknownAgent".to_owned(), text)));
     };
     Ok(api_key(context, namespace, &agent).await?.err().map(|text| ("MissingSecret".to_owned(), text)))
@@ -149,9 +152,7 @@ pub async fn api_key(
 ) -> Result<Result<Option<String>, String>, ControllerError> {
     match &agent.spec.api_key_secret_ref {
         None => Ok(Ok(None)),
-        Some(reference) => {
-            Ok(secret_text(context, namespace, &reference.name, &reference.key).await?.map(Some))
-        }
+        Some(reference) => Ok(secret_text(context, namespace, &reference.name, &reference.key).await?.map(Some)),
     }
 }
 
@@ -164,7 +165,9 @@ pub async fn secret_text(
 ) -> Result<Result<String, String>, ControllerError> {
     let secrets: Api<Secret> = context.api(namespace);
     let Some(secret) = call("reading a secret", secrets.get_opt(name)).await? else {
-        return Ok(Err(format!("there is no Secret {name:?} in namespace {namespace}; create it with the key {key:?}")));
+        return Ok(Err(format!(
+            "there is no Secret {name:?} in namespace {namespace}; create it with the key {key:?}"
+        )));
     };
     let value = secret.data.unwrap_or_default().remove(key);
     Ok(match value.map(|bytes| String::from_utf8(bytes.0)) {

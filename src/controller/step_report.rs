@@ -18,7 +18,8 @@ pub enum Ending {
 
 /// The status of an Execution whose task ended with `report`.
 pub fn ending(mut status: ExecutionStatus, report: &Report, timeout_seconds: u32, now: Timestamp) -> Ending {
-    let detail = |text: &str| if report.detail.is_empty() { text.to_owned() } else { format!("{text}: {}", report.detail) };
+    let detail =
+        |text: &str| if report.detail.is_empty() { text.to_owned() } else { format!("{text}: {}", report.detail) };
     status.stdout = Some(output(&report.stdout));
     status.stderr = Some(output(&report.stderr));
     status.completion_time = Some(Time(now));
@@ -38,7 +39,9 @@ pub fn ending(mut status: ExecutionStatus, report: &Report, timeout_seconds: u32
             let text = format!("stopped by the target after {timeout_seconds} s; it may have done part of its work");
             (ExecutionPhase::TimedOut, "TimedOut", detail(&text))
         }
-        Outcome::Cancelled => (ExecutionPhase::Cancelled, "PlanCancelled", detail("stopped because the plan was cancelled")),
+        Outcome::Cancelled => {
+            (ExecutionPhase::Cancelled, "PlanCancelled", detail("stopped because the plan was cancelled"))
+        }
         Outcome::NotStarted { reason: NotStarted::TooLate } => {
             (ExecutionPhase::Expired, "TooLate", detail("it could not start before its grant ended; nothing ran"))
         }

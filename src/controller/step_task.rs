@@ -210,4 +210,3 @@ async fn announce(context: &Context, execution: &Execution) {
     };
     context.announce(execution, &notice).await;
 }
-

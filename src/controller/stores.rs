@@ -103,7 +103,10 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
     while let Some(event) = events.next().await {
         match event {
             Ok(watcher::Event::InitDone) => sync.set(&kind, None),
-            Ok(watcher::Event::Apply(DeserializeGuard(Err(invalid))) | watcher::Event::InitApply(DeserializeGuard(Err(invalid)))) => {
+            Ok(
+                watcher::Event::Apply(DeserializeGuard(Err(invalid)))
+                | watcher::Event::InitApply(DeserializeGuard(Err(invalid))),
+            ) => {
                 let name = invalid.metadata.name.as_deref().unwrap_or_default();
                 tracing::warn!(kind, name, error = %invalid.error, "an object cannot be decoded and is left alone");
             }

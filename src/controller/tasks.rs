@@ -28,8 +28,12 @@ impl Tasks {
 
     /// Starts a task unless one works for the object already. `afterwards` runs when it is no longer registered, so
     /// that whoever looks then sees it gone; a panic in the task ends that task only.
-    pub fn start<F>(&self, uid: &str, work: impl FnOnce(CancellationToken) -> F, afterwards: impl FnOnce() + Send + 'static)
-    where
+    pub fn start<F>(
+        &self,
+        uid: &str,
+        work: impl FnOnce(CancellationToken) -> F,
+        afterwards: impl FnOnce() + Send + 'static,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let token = CancellationToken::new();

@@ -57,7 +57,9 @@ pub fn tally(plan: &str, messages: &[Message], executions: &BTreeMap<String, Exe
 fn unanswered<'a>(message: &'a Message) -> impl Iterator<Item = (usize, &'a ToolCall, ToolRequest)> {
     let inline = |call: &ToolCall| message.spec.tool_results.iter().any(|result| result.call_id == call.id);
     let calls = message.spec.tool_calls.iter().enumerate();
-    calls.filter(move |(_, call)| !inline(call)).filter_map(|(index, call)| Some((index + 1, call, tools::parse(call).ok()?)))
+    calls
+        .filter(move |(_, call)| !inline(call))
+        .filter_map(|(index, call)| Some((index + 1, call, tools::parse(call).ok()?)))
 }
 
 fn steps(plan: &Plan, message: &Message) -> Vec<(usize, ExecutionSpec)> {
@@ -101,9 +103,8 @@ fn end(message: &Message) -> TurnEnd {
     if spec.stop_reason.as_deref() == Some(CLOSING) {
         return TurnEnd::Closing(spec.text.clone());
     }
-    let accepted = |call: &&ToolCall| {
-        spec.tool_results.iter().any(|result| result.call_id == call.id && !result.is_error)
-    };
+    let accepted =
+        |call: &&ToolCall| spec.tool_results.iter().any(|result| result.call_id == call.id && !result.is_error);
     let finished = spec.tool_calls.iter().filter(accepted).find_map(|call| match tools::parse(call).ok()? {
         ToolRequest::Finish { summary, evidence } => Some(PlanResult { summary, evidence }),
         _ => None,

@@ -115,7 +115,13 @@ struct Transcript<'a> {
 }
 
 impl Transcript<'_> {
-    fn request(&self, context: &TurnContext, system: &str, max_tokens: u32, tools: bool) -> Result<TurnRequest, (String, String)> {
+    fn request(
+        &self,
+        context: &TurnContext,
+        system: &str,
+        max_tokens: u32,
+        tools: bool,
+    ) -> Result<TurnRequest, (String, String)> {
         let entries = agent::transcript::entries(self.plan, &self.messages, &self.executions, context)
             .map_err(|missing| ("TranscriptIncomplete".to_owned(), missing.to_string()))?;
         Ok(TurnRequest { system: system.to_owned(), entries, tools, max_tokens })
@@ -226,13 +232,7 @@ fn note(plan: &Plan, sequence: u32, code: &str, text: String) -> MessageSpec {
     }
 }
 
-fn said(
-    plan: &Plan,
-    sequence: u32,
-    reply: Reply,
-    results: Vec<crate::api::ToolResult>,
-    closing: bool,
-) -> MessageSpec {
+fn said(plan: &Plan, sequence: u32, reply: Reply, results: Vec<crate::api::ToolResult>, closing: bool) -> MessageSpec {
     MessageSpec {
         plan_ref: plan_ref(plan),
         sequence,

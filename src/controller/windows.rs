@@ -33,8 +33,7 @@ pub async fn reconcile(seen: Arc<Guarded<AutonomyWindow>>, context: Arc<Context>
         None => None,
     };
     let now = now();
-    let observed =
-        ObservedWindow { window: &window, plan: plan.as_ref(), execution: execution.as_ref(), now };
+    let observed = ObservedWindow { window: &window, plan: plan.as_ref(), execution: execution.as_ref(), now };
     let step = decide::window(&observed);
     if let Some(status) = step.status {
         window.status = Some(status);

@@ -215,9 +215,7 @@ fn controllers(
     let windows = Controller::for_shared_stream(take(&mut changes.windows), stores.windows.clone())
         .watches_shared_stream(take(&mut changes.plans), move |it: Arc<Guarded<Plan>>| {
             let uid = it.meta().uid.clone().unwrap_or_default();
-            references(&decoded(&by_plan.windows, |window| {
-                window.spec.plan_ref.uid == uid && window.status.is_none()
-            }))
+            references(&decoded(&by_plan.windows, |window| window.spec.plan_ref.uid == uid && window.status.is_none()))
         });
     let hosts = Controller::for_shared_stream(take(&mut changes.hosts), stores.hosts.clone());
     vec![
@@ -261,7 +259,11 @@ where
 }
 
 /// What follows a failed pass: at once after a conflict, since somebody else wrote; else after a pause.
-fn again<K: Resource<DynamicType = ()>>(object: Arc<DeserializeGuard<K>>, error: &ControllerError, _: Arc<Context>) -> Action {
+fn again<K: Resource<DynamicType = ()>>(
+    object: Arc<DeserializeGuard<K>>,
+    error: &ControllerError,
+    _: Arc<Context>,
+) -> Action {
     let name = object.meta().name.as_deref().unwrap_or_default();
     let kind = K::kind(&());
     if error.is_conflict() {

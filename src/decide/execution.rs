@@ -6,7 +6,8 @@ use super::{Judged, Notice, Step, approval_command, digest_of, judge};
 use crate::{
     api::{
         APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, DENY, Execution, ExecutionApproval,
-        ExecutionPhase, ExecutionStatus, Grant, GrantVia, ObjectRef, Plan, PlanPhase, REASON, Risk, Target, WindowClass,
+        ExecutionPhase, ExecutionStatus, Grant, GrantVia, ObjectRef, Plan, PlanPhase, REASON, Risk, Target,
+        WindowClass,
     },
     policy::{Decision, Inventory, Need, OpenWindow, Question, Refusal, gate, phrase, phrase_code},
 };
@@ -138,8 +139,7 @@ fn denied(observed: &ObservedExecution<'_>, status: &ExecutionStatus) -> Option<
 fn asked(observed: &ObservedExecution<'_>, plan: &Plan, mut status: ExecutionStatus) -> Next {
     let spec = &observed.execution.spec;
     let command = spec.run.as_ref().map(|run| run.command.as_str());
-    let judged =
-        judge(&spec.target, command, spec.create_container.as_ref(), spec.declared_risk, observed.inventory);
+    let judged = judge(&spec.target, command, spec.create_container.as_ref(), spec.declared_risk, observed.inventory);
     let (digest, _) = digest_of(plan, observed.inventory);
     let named_in_plan = plan.spec.steps.iter().any(|step| {
         step.target == spec.target
@@ -198,7 +198,8 @@ fn refused(refusal: Refusal, about: &str, judged: &Judged, plan: &Plan) -> Strin
 fn await_window(observed: &ObservedExecution<'_>, plan: &Plan, digest: &str, status: ExecutionStatus) -> Next {
     let approval = plan.status.as_ref().and_then(|status| status.approval.as_ref());
     // A token of a plan that changed since is of no use; the plan's controller writes the new one and wakes us.
-    let Some(token) = approval.filter(|approval| approval.digest == digest).map(|approval| approval.token.clone()) else {
+    let Some(token) = approval.filter(|approval| approval.digest == digest).map(|approval| approval.token.clone())
+    else {
         return Next::default();
     };
     if annotation(observed.execution, APPROVE) == Some(token.as_str()) {
@@ -243,7 +244,8 @@ fn await_phrase(
         command: format!("kubectl -n {namespace} annotate execution {name} --overwrite {CONFIRM}=\"{wanted}\""),
         phrase: Some(wanted),
     };
-    let message = format!("destructive, and not named in the approved plan; a person has to confirm it: {}", approval.command);
+    let message =
+        format!("destructive, and not named in the approved plan; a person has to confirm it: {}", approval.command);
     await_person(observed, status, approval, "ConfirmationNeeded", message)
 }
 
@@ -323,9 +325,5 @@ fn end(
     status.approval = None;
     status.completion_time = Some(Time(now));
     let warning = matches!(phase, ExecutionPhase::Refused | ExecutionPhase::Lost);
-    Step {
-        status: Some(status),
-        notice: Some(Notice { reason, note: message.to_owned(), warning }),
-        ..Step::default()
-    }
+    Step { status: Some(status), notice: Some(Notice { reason, note: message.to_owned(), warning }), ..Step::default() }
 }

@@ -98,7 +98,9 @@ fn judge_creation(target: &Target, container: &ContainerSpec, declared: Risk, in
         }
     }
     if target.kind() != TargetKind::Host {
-        found.unknown.insert(Unknown { what: format!("{target}, where no container can be created"), protected: false });
+        found
+            .unknown
+            .insert(Unknown { what: format!("{target}, where no container can be created"), protected: false });
     }
     let protected = |vmid: &u32| inventory.hosts.get(target.name()).is_some_and(|host| host.protected.contains(vmid));
     if let Some(vmid) = container.vmid.filter(protected) {

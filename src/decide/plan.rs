@@ -15,8 +15,8 @@ use super::{
 use crate::{
     api::{
         APPROVE, APPROVED_BY, Approval, AutonomyWindow, AutonomyWindowSpec, Blocked, DENY, Execution, ExecutionPhase,
-        ExecutionSpec, ExecutionStatus, Grant, GrantVia, ObjectRef, PLAN_LABEL, Plan, PlanPhase, PlanResult, PlanStatus,
-        PlanStep, REASON, Risk, RunSpec, TargetKind, WindowClass, WindowSummary,
+        ExecutionSpec, ExecutionStatus, Grant, GrantVia, ObjectRef, PLAN_LABEL, Plan, PlanPhase, PlanResult,
+        PlanStatus, PlanStep, REASON, Risk, RunSpec, TargetKind, WindowClass, WindowSummary,
     },
     policy::{Inventory, OpenWindow, first_nonce, next_nonce, token},
 };
@@ -237,9 +237,8 @@ impl<'a> Pass<'a> {
             return;
         };
         self.rotate("ended");
-        let revoked = self.observed.windows.iter().any(|it| {
-            it.metadata.name.as_deref() == Some(&window.name) && it.spec.revoked
-        });
+        let revoked =
+            self.observed.windows.iter().any(|it| it.metadata.name.as_deref() == Some(&window.name) && it.spec.revoked);
         if revoked {
             self.approval().granted = None;
         }
@@ -303,9 +302,11 @@ impl<'a> Pass<'a> {
         let inventory = self.observed.inventory;
         let created = |name: &str| {
             plan.spec.agent_ref.is_some()
-                || plan.spec.steps.iter().any(|step| {
-                    step.create_container.as_ref().is_some_and(|container| container.hostname == name)
-                })
+                || plan
+                    .spec
+                    .steps
+                    .iter()
+                    .any(|step| step.create_container.as_ref().is_some_and(|container| container.hostname == name))
         };
         let missing: Vec<_> = plan
             .spec
@@ -352,9 +353,10 @@ impl<'a> Pass<'a> {
     }
 
     fn open_execution(&self) -> Option<(&'a String, &'a Execution)> {
-        self.observed.executions.iter().find(|(_, execution)| {
-            !execution.status.as_ref().is_some_and(|status| status.phase.is_terminal())
-        })
+        self.observed
+            .executions
+            .iter()
+            .find(|(_, execution)| !execution.status.as_ref().is_some_and(|status| status.phase.is_terminal()))
     }
 
     /// A plan without an agent: the steps in order, the first failure ends it.
@@ -473,9 +475,8 @@ impl<'a> Pass<'a> {
             let text = format!("the agent answered {} times without calling a tool", tally.text_only);
             return Some(("NoToolCalls", text));
         }
-        (self.observed.now > after(started, limits.deadline_seconds)).then(|| {
-            ("DeadlineExceeded", format!("the plan's deadline of {} s has passed", limits.deadline_seconds))
-        })
+        (self.observed.now > after(started, limits.deadline_seconds))
+            .then(|| ("DeadlineExceeded", format!("the plan's deadline of {} s has passed", limits.deadline_seconds)))
     }
 
     fn ask(&mut self, sequence: u32, closing: Option<(&'static str, String)>) -> PlanEffect {
@@ -576,4 +577,3 @@ fn child(plan: &Plan, name: &str, spec: ExecutionSpec) -> Execution {
     execution.metadata.labels = Some(BTreeMap::from([(PLAN_LABEL.to_owned(), names(plan).1.to_owned())]));
     execution
 }
-

@@ -127,11 +127,7 @@ fn active(observed: &ObservedWindow<'_>, status: &AutonomyWindowStatus) -> Step<
     Step { again_at: Some(expires), ..Step::default() }
 }
 
-fn ended(
-    phase: WindowPhase,
-    before: Option<&AutonomyWindowStatus>,
-    why: String,
-) -> Step<(), AutonomyWindowStatus> {
+fn ended(phase: WindowPhase, before: Option<&AutonomyWindowStatus>, why: String) -> Step<(), AutonomyWindowStatus> {
     let reason = if phase == WindowPhase::Expired { "WindowExpired" } else { "WindowRevoked" };
     Step {
         notice: Some(Notice { reason, note: why.clone(), warning: before.is_none() }),

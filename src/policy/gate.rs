@@ -128,7 +128,8 @@ fn never(question: &Question<'_>) -> Option<Decision> {
     if question.flags.unbounded || question.flags.interactive {
         return Some(Decision::Refuse(Refusal::Unbounded, String::new()));
     }
-    let protected: Vec<_> = question.scope.touches.iter().filter(|target| question.inventory.protects(target)).collect();
+    let protected: Vec<_> =
+        question.scope.touches.iter().filter(|target| question.inventory.protects(target)).collect();
     (!protected.is_empty()).then(|| Decision::Refuse(Refusal::Protected, listed(protected)))
 }
 

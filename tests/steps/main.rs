@@ -57,9 +57,7 @@ async fn streams_and_exit_code_come_back_apart_from_host_and_guest_mutating_and_
             assert_eq!(report.stdout.text, "out\nno newline");
             assert_eq!(report.stderr.text, "err\n");
             assert_eq!((report.stdout.bytes, report.stdout.truncated), (14, false));
-            assert_eq!(
-                report.stderr.sha256, "1e1d2b4a0d3d8f7e7d5f2c0d0a7c3d9e", "digest"
-            );
+            assert_eq!(report.stderr.sha256, "1e1d2b4a0d3d8f7e7d5f2c0d0a7c3d9e", "digest");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The scripted model as a program of its own, and its objections to requests.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
