@@ -131,7 +131,7 @@ fn stream(text: &mut String, step: &str, name: &str, output: Option<&Output>) {
 
 fn mark(step: &str, name: &str, text: &str) -> String {
     let digest = Sha256::new().chain_update(step).chain_update(name).chain_update(text).finalize();
-    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn left_out(output: Option<&Output>) -> i64 {

@@ -3,4 +3,5 @@
 //! Invariant: nothing here knows oikos's code; the parts are used the way the real ones are.
 
 pub mod control_plane;
+pub mod model;
 pub mod standin;
