@@ -125,6 +125,11 @@ impl Runner {
         direct::query(&self.pool, host, argv, timeout).await
     }
 
+    /// Run directories on a host whose names begin with `prefix`.
+    pub(crate) async fn claims(&self, host: &HostAccess, prefix: &str) -> Result<Vec<String>, ConnectError> {
+        probe::claims(&self.pool, host, prefix).await
+    }
+
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
