@@ -74,8 +74,8 @@ async fn serve(State(shim): State<Arc<Shim>>, request: Request) -> Response {
     let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let path = request.uri().path_and_query().map_or("/", |value| value.as_str());
     let url = format!("{host}{path}");
-    if let Some(fault) = shim.faults.strike(FaultKind::HttpError, None, &url) {
-        let status = fault.status.and_then(|code| StatusCode::from_u16(code).ok());
+    if let Some(entry) = shim.faults.strike(FaultKind::HttpError, None, &url) {
+        let status = entry.fault.status.and_then(|code| StatusCode::from_u16(code).ok());
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         return (status, format!("{status}\n")).into_response();
     }

@@ -251,6 +251,14 @@ impl Standin {
         self.tell("kill-sessions").map(drop)
     }
 
+    /// Gives up ownership as a crash would: the pipe closes, nobody waits. For tests of the supervisor.
+    pub fn abandon(self) {
+        if let Ok(mut supervisor) = self.supervisor.lock() {
+            supervisor.stdin = None;
+        }
+        std::mem::forget(self);
+    }
+
     fn tell(&self, line: &str) -> Result<String> {
         let lost = |reason: &str| Error::Supervisor(reason.to_owned());
         let mut supervisor =

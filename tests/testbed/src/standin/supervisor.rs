@@ -79,11 +79,14 @@ pub async fn up(directory: &Path, node: &str) -> Result<()> {
     claim_directory(directory)?;
     let slot = slot::take(directory, |number, dead| teardown::remove(dead, number))?;
     let started = set_up(directory, node, &slot, &template).await;
-    let served = match started {
-        Ok(mut running) => serve(&mut running, &mut terminate, &mut interrupt).await,
-        Err(error) => Err(error),
+    let (served, running) = match started {
+        Ok(mut running) => (serve(&mut running, &mut terminate, &mut interrupt).await, Some(running)),
+        Err(error) => (Err(error), None),
     };
     let removed = take_down(directory, slot);
+    if let Some(running) = running {
+        running.collect();
+    }
     served.and(removed)
 }
 
@@ -311,6 +314,14 @@ impl Running {
             self.server = Some(ssh_server::start(&self.layout, self.holder.id(), self.port)?);
         }
         Ok(())
+    }
+
+    /// Takes the exit statuses of processes that the teardown has ended.
+    fn collect(mut self) {
+        let _ = self.holder.wait();
+        if let Some(mut server) = self.server {
+            let _ = server.wait();
+        }
     }
 
     fn kill_sessions(&self) -> Result<()> {

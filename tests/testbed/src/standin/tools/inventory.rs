@@ -226,13 +226,13 @@ pub fn node_status(host: &Host) -> Value {
 pub fn version(_: &Host, arguments: &[String]) -> Outcome {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
     if arguments.iter().any(|word| word.trim_start_matches('-').starts_with('v')) {
-        println!("proxmox-ve: 9.0.0 (running kernel: {kernel})");
-        println!("pve-manager: {VERSION} (running version: {VERSION}/{REPOSITORY})");
+        emit!("proxmox-ve: 9.0.0 (running kernel: {kernel})");
+        emit!("pve-manager: {VERSION} (running version: {VERSION}/{REPOSITORY})");
         for package in ["lxc-pve: 6.0.5-2", "lxcfs: 6.0.4-pve1", "pve-container: 6.1.10", "qemu-server: 9.2.6"] {
-            println!("{package}");
+            emit!("{package}");
         }
     } else {
-        println!("pve-manager/{VERSION}/{REPOSITORY} (running kernel: {kernel})");
+        emit!("pve-manager/{VERSION}/{REPOSITORY} (running kernel: {kernel})");
     }
     Ok(0)
 }
