@@ -2,6 +2,11 @@
 //!
 //! Imports point one way: `api -> risk, policy -> decide -> {steps, agent, inventory} -> controller -> main`.
 
+pub mod agent;
 pub mod api;
 pub mod cli;
+pub mod controller;
+pub mod decide;
+pub mod policy;
 pub mod risk;
+pub mod steps;

@@ -3,12 +3,37 @@
 //! ReadOnly needs proof; Destructive needs only suspicion; ConfigMutation is what remains. Joins never lower.
 //! Invariant: no client, no runtime, no clock, no randomness, no file is read here.
 
+mod assigned;
+mod effect;
+mod environment;
+mod guard;
+mod judge;
+mod options;
+mod paths;
+mod rule;
+mod simple;
+mod source;
+mod special;
+mod table;
+mod tables;
+mod units;
 mod verdict;
+mod walk;
+mod word;
+
+#[cfg(test)]
+mod tests;
 
 pub use verdict::{Affected, Flags, Locus, Reason, Verdict};
 
 /// Judges `command` as it would run on `locus`: under `bash --noprofile --norc -c` on a host, `sh -c` in a guest.
 pub fn classify(command: &str, locus: Locus) -> Verdict {
-    let _ = (command, locus);
-    Verdict::unjudged()
+    let mut judge = judge::Judge::new(locus);
+    judge.script(command);
+    judge.verdict()
+}
+
+/// The parts of a name like `git-clean`: some programs find their subcommands under such names.
+fn dashed(name: &str) -> Option<(&'static str, &str)> {
+    name.strip_prefix("git-").map(|verb| ("git", verb))
 }

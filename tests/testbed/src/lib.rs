@@ -3,3 +3,4 @@
 //! Invariant: nothing here knows oikos's code; the parts are used the way the real ones are.
 
 pub mod control_plane;
+pub mod standin;

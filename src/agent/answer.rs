@@ -1,0 +1,123 @@
+//! From what a wire format said to a Reply within the bounds of a Message: ids, lengths, kind.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    arguments,
+    entry::{Reply, ReplyKind, TurnRequest},
+    tools,
+};
+use crate::api::{ToolCall, Usage};
+
+/// Most calls that one turn may hold; more are dropped and the model never sees that it made them.
+const MOST_CALLS: usize = 32;
+/// Longest texts that a Message holds, in characters.
+const LONGEST_TEXT: usize = 131_072;
+const LONGEST_OPAQUE: usize = 262_144;
+const LONGEST_NAME: usize = 128;
+const LONGEST_ID: usize = 256;
+
+/// An answer as a wire format gave it.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub text: String,
+    pub calls: Vec<WrittenCall>,
+    pub opaque: Option<String>,
+    pub reasoning: bool,
+    pub stop_reason: Option<String>,
+    pub model: Option<String>,
+    pub usage: Option<Usage>,
+    /// The length limit ended it.
+    pub cut: bool,
+    /// It was declined; what was said about it is in `text`.
+    pub refused: bool,
+}
+
+/// A call as the model wrote it.
+#[derive(Debug)]
+pub(super) struct WrittenCall {
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+    /// May be a fragment, because the answer was cut off here.
+    pub cut: bool,
+}
+
+impl Answer {
+    pub(super) fn into_reply(mut self, used: &BTreeSet<String>, request: &TurnRequest) -> Reply {
+        if request.tools && self.calls.is_empty() && !self.cut && !self.refused {
+            if let Some(call) = call_in_text(&self.text) {
+                self.text = String::new();
+                self.calls.push(call);
+            }
+        }
+        let whole = !self.refused && request.tools;
+        let mut ids = used.clone();
+        let calls: Vec<ToolCall> = std::mem::take(&mut self.calls)
+            .into_iter()
+            .filter(|call| whole && !call.cut && !call.name.is_empty())
+            .take(MOST_CALLS)
+            .enumerate()
+            .map(|(index, call)| ToolCall {
+                id: unique(&call.id, &mut ids, request.entries.len(), index),
+                name: clip(&call.name, LONGEST_NAME),
+                arguments: arguments::stored(&call.arguments),
+            })
+            .collect();
+        let text = clip(&self.text, LONGEST_TEXT);
+        let kind = match () {
+            () if self.refused => ReplyKind::Refusal,
+            () if !calls.is_empty() => ReplyKind::Calls,
+            () if self.cut => ReplyKind::Cut,
+            () if !text.trim().is_empty() => ReplyKind::Text,
+            () if self.reasoning => ReplyKind::ReasoningOnly,
+            () => ReplyKind::Empty,
+        };
+        Reply {
+            text,
+            calls,
+            opaque: self.opaque.filter(|opaque| opaque.chars().count() <= LONGEST_OPAQUE),
+            stop_reason: self.stop_reason.map(|reason| clip(&reason, 253)),
+            model: self.model.map(|model| clip(&model, 253)),
+            usage: self.usage,
+            kind,
+        }
+    }
+}
+
+/// The id as it is, or a new one where it is missing, too long or used before.
+fn unique(id: &str, used: &mut BTreeSet<String>, entries: usize, index: usize) -> String {
+    let mut id = id.to_owned();
+    if id.is_empty() || id.chars().count() > LONGEST_ID || used.contains(&id) {
+        id = format!("call_{entries}_{index}");
+        while used.contains(&id) {
+            id.push('_');
+        }
+    }
+    used.insert(id.clone());
+    id
+}
+
+/// Some small models write a call as text. It counts only when the whole answer is one object (bare, fenced or tagged)
+/// that names one of our tools and brings arguments.
+fn call_in_text(text: &str) -> Option<WrittenCall> {
+    let mut text = text.trim();
+    for (open, close) in [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")] {
+        if let Some(inner) = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)) {
+            text = inner.trim();
+        }
+    }
+    let Ok(Value::Object(object)) = serde_json::from_str(text) else { return None };
+    let name = object.get("name")?.as_str()?;
+    let arguments = object.get("arguments").or_else(|| object.get("parameters"))?;
+    let known = object.len() == 2 && tools::NAMES.contains(&name);
+    let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+    known.then(|| WrittenCall { id: String::new(), name: name.to_owned(), arguments, cut: false })
+}
+
+/// At most `longest` characters of the text.
+pub(super) fn clip(text: &str, longest: usize) -> String {
+    text.chars().take(longest).collect()
+}

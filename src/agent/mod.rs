@@ -1,0 +1,30 @@
+//! Nomos, the agent: what it is told, what it may ask for, and one request to its model.
+//!
+//! Owns the system prompt, the tools, the transcript as a model sees it and the two wire formats. It knows the custom
+//! resources but no Kubernetes client, and writes nothing: the controller stores its answers as Messages and carries
+//! out its calls as Executions. Invariant: nothing here can approve, widen or lower anything.
+
+mod answer;
+mod anthropic;
+mod arguments;
+mod context;
+mod entry;
+mod error;
+mod finish;
+pub mod limits;
+mod model;
+mod names;
+mod openai;
+pub mod prompt;
+mod result;
+pub mod tools;
+pub mod transcript;
+
+pub use context::{Context, KnownTarget};
+pub use entry::{CallResult, Entry, Reply, ReplyKind, TurnRequest};
+pub use error::{ErrorCategory, ModelError};
+pub use finish::check_finish;
+pub use model::Model;
+pub use names::{execution_name, message_name};
+pub use prompt::system_prompt;
+pub use result::render_result;

@@ -1,0 +1,243 @@
+//! From a call as the model wrote it to a request, or to words that tell the model how to call right.
+//!
+//! Booleans and numbers are read leniently, by schema; targets and risk are never guessed.
+
+use std::fmt::Display;
+
+use serde_json::{Map, Value};
+
+use super::{LONGEST_COMMAND, LONGEST_READ, NAMES, Stream, ToolRequest, ToolSchema, schemas};
+use crate::{
+    agent::{
+        answer::clip,
+        arguments::{self, Unusable},
+    },
+    api::{ContainerSpec, Risk, Target, TargetKind, ToolCall},
+};
+
+/// Reads a call. The error is meant for the model: what is wrong and how to call right.
+pub fn parse(call: &ToolCall) -> Result<ToolRequest, String> {
+    let Some(schema) = schemas().into_iter().find(|schema| schema.name == call.name) else {
+        return Err(format!(
+            "There is no tool {:?}. The tools are: {}. Nothing was run.",
+            clip(&call.name, 64),
+            NAMES.join(", ")
+        ));
+    };
+    read(call, &schema).map_err(|wrong| format!("{wrong} Nothing was run. {}", usage(&schema)))
+}
+
+fn read(call: &ToolCall, schema: &ToolSchema) -> Result<ToolRequest, String> {
+    let arguments = Arguments::of(call, schema)?;
+    Ok(match schema.name {
+        "run" => ToolRequest::Run {
+            target: arguments.target("target")?,
+            command: arguments.command()?,
+            purpose: arguments.purpose()?,
+            declared_risk: arguments.risk()?,
+            timeout_seconds: arguments.number("timeout_seconds", 1, 7200)?,
+        },
+        "create_container" => ToolRequest::CreateContainer {
+            host: arguments.host()?,
+            container: arguments.container()?,
+            purpose: arguments.purpose()?,
+        },
+        "read_output" => ToolRequest::ReadOutput {
+            execution: arguments.required_text("step", 253)?,
+            stream: arguments.stream()?,
+            offset: arguments.number("offset", 0, 1 << 40)?.unwrap_or(0),
+            length: arguments.number("length", 1, LONGEST_READ)?.unwrap_or(LONGEST_READ),
+        },
+        "list_inventory" => ToolRequest::ListInventory,
+        "ask_operator" => ToolRequest::AskOperator { question: arguments.required_text("question", 16_384)? },
+        _ => ToolRequest::Finish {
+            summary: arguments.required_text("summary", 16_384)?,
+            evidence: arguments.evidence()?,
+        },
+    })
+}
+
+/// How the tool is called.
+fn usage(schema: &ToolSchema) -> String {
+    let names =
+        |value: &Value| value.as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    let required = names(&schema.parameters["required"]);
+    let all = schema.parameters["properties"].as_object().map(|all| all.keys().cloned().collect::<Vec<_>>().join(", "));
+    match (required.is_empty(), all.unwrap_or_default()) {
+        (_, all) if all.is_empty() => format!("{} takes no arguments: {{}}.", schema.name),
+        (true, all) => format!("{} takes a JSON object with: {all}.", schema.name),
+        (false, all) => format!("{} takes a JSON object with: {all}; required: {required}.", schema.name),
+    }
+}
+
+/// The arguments of one call. An explicit null counts as absent.
+struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    fn of(call: &ToolCall, schema: &ToolSchema) -> Result<Self, String> {
+        let object = arguments::object(&call.arguments).map_err(|unusable| match unusable {
+            Unusable::Oversized(bytes) => format!(
+                "The arguments had {bytes} bytes; at most {} are taken, and a command may have {LONGEST_COMMAND}. \
+                 Write large files in several steps.",
+                arguments::LONGEST
+            ),
+            Unusable::NotAnObject => "The arguments are not a JSON object.".to_owned(),
+            Unusable::NotJson(why) => {
+                format!("The arguments are not valid JSON ({why}). They began with {:?}.", clip(&call.arguments, 120))
+            }
+        })?;
+        let object: Map<String, Value> = object.into_iter().filter(|(_, value)| !value.is_null()).collect();
+        if let Some(unknown) = object.keys().find(|name| schema.parameters["properties"].get(name.as_str()).is_none()) {
+            return Err(format!("There is no argument {:?}.", clip(unknown, 64)));
+        }
+        Ok(Self(object))
+    }
+
+    fn text(&self, name: &str, longest: usize) -> Result<Option<String>, String> {
+        match self.0.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) if text.contains('\0') => Err(format!("{name} holds a NUL byte.")),
+            Some(Value::String(text)) => Ok(Some(clip(text, longest)).filter(|text| !text.trim().is_empty())),
+            Some(_) => Err(format!("{name} has to be a string.")),
+        }
+    }
+
+    fn required_text(&self, name: &str, longest: usize) -> Result<String, String> {
+        self.text(name, longest)?.ok_or_else(|| format!("{name} is missing or empty."))
+    }
+
+    fn purpose(&self) -> Result<Option<String>, String> {
+        self.text("purpose", 1024)
+    }
+
+    fn command(&self) -> Result<String, String> {
+        match self.0.get("command") {
+            Some(Value::String(command)) if command.trim().is_empty() => Err("command is empty.".to_owned()),
+            Some(Value::String(command)) if command.contains('\0') => Err("command holds a NUL byte.".to_owned()),
+            Some(Value::String(command)) if command.len() > LONGEST_COMMAND => Err(format!(
+                "command has {} bytes; at most {LONGEST_COMMAND} are taken. Write large files in several steps.",
+                command.len()
+            )),
+            Some(Value::String(command)) => Ok(command.clone()),
+            Some(_) => Err("command has to be one string, as it would be typed into a shell.".to_owned()),
+            None => Err("command is missing.".to_owned()),
+        }
+    }
+
+    fn target(&self, name: &str) -> Result<Target, String> {
+        match self.0.get(name) {
+            Some(Value::String(text)) => text.parse().map_err(|error| format!("{error}.")),
+            Some(_) => Err(format!("{name} has to be a string such as host:strong or lxc:web.")),
+            None => Err(format!("{name} is missing.")),
+        }
+    }
+
+    fn host(&self) -> Result<Target, String> {
+        let host = self.target("host")?;
+        match host.kind() {
+            TargetKind::Host => Ok(host),
+            _ => Err(format!("host has to be a host:<name>, and {host} is a guest.")),
+        }
+    }
+
+    fn risk(&self) -> Result<Risk, String> {
+        match self.0.get("declared_risk") {
+            None => Ok(Risk::ReadOnly),
+            Some(value) => serde_json::from_value(value.clone())
+                .map_err(|_| "declared_risk has to be ReadOnly, ConfigMutation or Destructive.".to_owned()),
+        }
+    }
+
+    fn stream(&self) -> Result<Stream, String> {
+        match self.0.get("stream").map(Value::as_str) {
+            None | Some(Some("stdout")) => Ok(Stream::Stdout),
+            Some(Some("stderr")) => Ok(Stream::Stderr),
+            Some(_) => Err("stream has to be stdout or stderr.".to_owned()),
+        }
+    }
+
+    fn number<T: TryFrom<u64> + Display + Copy>(&self, name: &str, least: T, most: T) -> Result<Option<T>, String>
+    where
+        T: PartialOrd,
+    {
+        let Some(value) = self.0.get(name) else { return Ok(None) };
+        whole_number(value)
+            .and_then(|number| T::try_from(number).ok())
+            .filter(|number| least <= *number && *number <= most)
+            .map(Some)
+            .ok_or_else(|| format!("{name} has to be a whole number from {least} to {most}."))
+    }
+
+    fn flag(&self, name: &str) -> Result<Option<bool>, String> {
+        let wrong = || format!("{name} has to be true or false.");
+        match self.0.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "1" => Ok(Some(true)),
+                "false" | "0" => Ok(Some(false)),
+                _ => Err(wrong()),
+            },
+            Some(value) => match whole_number(value) {
+                Some(1) => Ok(Some(true)),
+                Some(0) => Ok(Some(false)),
+                _ => Err(wrong()),
+            },
+        }
+    }
+
+    fn evidence(&self) -> Result<Vec<String>, String> {
+        let wrong = || "evidence has to be a list of 1 to 16 step ids.".to_owned();
+        let list = match self.0.get("evidence") {
+            Some(Value::Array(list)) => list.clone(),
+            // A list that was written as JSON text, or a single id.
+            Some(Value::String(text)) => match serde_json::from_str(text) {
+                Ok(Value::Array(list)) => list,
+                _ => vec![Value::String(text.clone())],
+            },
+            _ => return Err(wrong()),
+        };
+        let ids: Option<Vec<String>> = list.iter().map(|id| id.as_str().map(|id| id.trim().to_owned())).collect();
+        let ids = ids.ok_or_else(wrong)?;
+        let sound = (1..=16).contains(&ids.len()) && ids.iter().all(|id| !id.is_empty() && id.len() <= 253);
+        sound.then_some(ids).ok_or_else(wrong)
+    }
+
+    fn container(&self) -> Result<ContainerSpec, String> {
+        let hostname = self.required_text("hostname", 253)?;
+        Target::new(TargetKind::Lxc, &hostname).map_err(|_| {
+            "hostname has to consist of lower-case letters, digits and dashes, at most 63 of them.".to_owned()
+        })?;
+        Ok(ContainerSpec {
+            hostname,
+            vmid: self.number("vmid", 100, 999_999_999)?,
+            template: self.text("template", 255)?,
+            storage: self.text("storage", 100)?,
+            disk_gib: self.number("disk_gib", 1, 65_536)?,
+            memory_mib: self.number("memory_mib", 16, 16_777_216)?,
+            cores: self.number("cores", 1, 1024)?,
+            bridge: self.text("bridge", 15)?,
+            address: self.text("address", 64)?,
+            gateway: self.text("gateway", 64)?,
+            nameserver: self.text("nameserver", 64)?,
+            unprivileged: self.flag("unprivileged")?,
+            nesting: self.flag("nesting")?,
+            keyctl: self.flag("keyctl")?,
+            on_boot: self.flag("on_boot")?,
+        })
+    }
+}
+
+/// A number that is whole, written as one or as text; no NaN, no fraction, no sign.
+fn whole_number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+fn whole(number: f64) -> Option<u64> {
+    // Exactly representable whole numbers only.
+    (number.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&number)).then_some(number as u64)
+}

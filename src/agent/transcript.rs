@@ -1,0 +1,266 @@
+//! From a plan's Messages and Executions to what the model is sent. Pure.
+//!
+//! Invariant: everything but the newest entry depends on immutable objects only, so that the provider's cache of the
+//! prefix holds; what changes from turn to turn is the [`Context`], at the very end of the newest entry.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use super::{
+    answer::clip,
+    context::Context,
+    entry::{CallResult, Entry, ReplyKind},
+    error::ErrorCategory,
+    names::execution_name,
+    prompt,
+    result::{render_result, render_short},
+};
+use crate::api::{Execution, Message, Plan, PlanStep, Risk, Role};
+
+/// Longest declared command that is shown, in characters.
+const LONGEST_STEP: usize = 8192;
+/// Results are shortened this many at a time, so that the prefix stays the same for several turns.
+const SHORTEN_BY: usize = 8;
+/// The newest results that are never shortened.
+const KEEP_NEWEST: usize = 2;
+
+/// A call that has no result yet: the model is not to be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("call {call_id} of message {sequence} has no result yet")]
+pub struct Missing {
+    /// The sequence of the Message that holds the call.
+    pub sequence: u32,
+    /// The call's id.
+    pub call_id: String,
+    /// The Execution that would answer it.
+    pub execution: String,
+}
+
+/// The transcript, ending in an entry that the model can answer.
+///
+/// `executions` holds the plan's Executions by name. A call is answered by the Message's own result, else by its
+/// Execution's, else (`ask_operator` only) by the operator's words that carry the Message's sequence.
+pub fn entries(
+    plan: &Plan,
+    messages: &[Message],
+    executions: &BTreeMap<String, Execution>,
+    context: &Context,
+) -> Result<Vec<Entry>, Missing> {
+    let name = plan.metadata.name.as_deref().unwrap_or_default();
+    let mut messages: Vec<&Message> = messages.iter().collect();
+    messages.sort_by_key(|message| {
+        let made = message.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        (message.spec.sequence, message.spec.role == Role::Operator, made, message.metadata.name.clone())
+    });
+    let mut drafts = Drafts { list: vec![Draft::User(opening(plan))] };
+    let mut answered: Vec<Option<&str>> = Vec::new();
+    for message in &messages {
+        let spec = &message.spec;
+        match spec.role {
+            Role::System if is_told(spec.stop_reason.as_deref()) => {
+                drafts.user(format!("Note of the controller: {}", spec.text));
+            }
+            Role::System => {}
+            Role::Operator if answered.contains(&message.metadata.name.as_deref()) => {}
+            Role::Operator => drafts.user(format!("The operator says:\n{}", spec.text)),
+            Role::Agent if spec.text.trim().is_empty() && spec.tool_calls.is_empty() => {}
+            Role::Agent => {
+                drafts.after_speech();
+                drafts.list.push(Draft::Assistant(Entry::Assistant {
+                    text: spec.text.clone(),
+                    calls: spec.tool_calls.clone(),
+                    opaque: spec.opaque.clone(),
+                }));
+                if !spec.tool_calls.is_empty() {
+                    drafts.list.push(Draft::Results(results(name, message, &messages, executions, &mut answered)?));
+                }
+            }
+        }
+    }
+    drafts.after_speech();
+    drafts.shorten(context.budget);
+    Ok(finish(drafts, plan, context))
+}
+
+/// Whether a System note is for the model as well. Notes about requests that failed are for people.
+pub fn is_told(code: Option<&str>) -> bool {
+    let Some(code) = code else { return true };
+    let kinds = [ReplyKind::Text, ReplyKind::ReasoningOnly, ReplyKind::Empty, ReplyKind::Refusal, ReplyKind::Cut];
+    !ErrorCategory::ALL.iter().any(|category| category.label() == code) && !kinds.iter().any(|kind| kind.code() == code)
+}
+
+/// What an entry will be, with its short form where it has one.
+enum Draft {
+    User(String),
+    Assistant(Entry),
+    Results(Vec<(CallResult, String)>),
+}
+
+struct Drafts {
+    list: Vec<Draft>,
+}
+
+impl Drafts {
+    /// Words that are not the model's; they join the ones before, since many servers want turns to alternate.
+    fn user(&mut self, text: String) {
+        match self.list.last_mut() {
+            Some(Draft::User(before)) => {
+                before.push_str("\n\n");
+                before.push_str(&text);
+            }
+            _ => self.list.push(Draft::User(text)),
+        }
+    }
+
+    /// A turn of words only is answered by the reminder that a tool is needed.
+    fn after_speech(&mut self) {
+        if let Some(Draft::Assistant(_)) = self.list.last() {
+            self.list.push(Draft::User(prompt::NO_CALL.to_owned()));
+        }
+    }
+
+    /// Shortens the oldest results until the whole has at most `budget` bytes or nothing is left to shorten.
+    fn shorten(&mut self, budget: usize) {
+        let mut total: usize = self.list.iter().map(Draft::bytes).sum();
+        let mut results: Vec<&mut (CallResult, String)> = self
+            .list
+            .iter_mut()
+            .filter_map(|draft| match draft {
+                Draft::Results(results) => Some(results),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let most = results.len().saturating_sub(KEEP_NEWEST);
+        let mut done = 0;
+        while done < most && (total > budget || !done.is_multiple_of(SHORTEN_BY)) {
+            let (result, short) = &mut *results[done];
+            if short.len() < result.text.len() {
+                total -= result.text.len() - short.len();
+                result.text = std::mem::take(short);
+            }
+            done += 1;
+        }
+    }
+}
+
+impl Draft {
+    fn bytes(&self) -> usize {
+        match self {
+            Draft::User(text) => text.len(),
+            Draft::Assistant(Entry::Assistant { text, calls, opaque }) => {
+                let calls: usize = calls.iter().map(|call| call.arguments.len()).sum();
+                text.len() + calls + opaque.as_ref().map_or(0, String::len)
+            }
+            Draft::Assistant(_) => 0,
+            Draft::Results(results) => results.iter().map(|(result, _)| result.text.len()).sum(),
+        }
+    }
+}
+
+fn finish(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
+    let first = drafts.list.len() == 1;
+    let mut entries: Vec<Entry> = drafts
+        .list
+        .into_iter()
+        .map(|draft| match draft {
+            Draft::User(text) => Entry::User(text),
+            Draft::Assistant(entry) => entry,
+            Draft::Results(results) => Entry::Results(results.into_iter().map(|(result, _)| result).collect()),
+        })
+        .collect();
+    let state = context.render((!first).then_some(plan.spec.goal.as_str()));
+    match entries.last_mut() {
+        Some(Entry::User(text)) => text.push_str(&state),
+        Some(Entry::Results(results)) => {
+            if let Some(last) = results.last_mut() {
+                last.text.push_str(&state);
+            }
+        }
+        _ => {}
+    }
+    entries
+}
+
+/// One result for each call, in order.
+fn results<'a>(
+    plan: &str,
+    message: &Message,
+    messages: &[&'a Message],
+    executions: &BTreeMap<String, Execution>,
+    answered: &mut Vec<Option<&'a str>>,
+) -> Result<Vec<(CallResult, String)>, Missing> {
+    let spec = &message.spec;
+    let mut results = Vec::new();
+    for (index, call) in spec.tool_calls.iter().enumerate() {
+        let name = execution_name(plan, spec.sequence, index + 1);
+        if let Some(inline) = spec.tool_results.iter().find(|result| result.call_id == call.id) {
+            let text = if inline.text.is_empty() { "(nothing)" } else { inline.text.as_str() };
+            results.push(answer(&call.id, text.to_owned(), inline.is_error));
+            continue;
+        }
+        if let Some(execution) = executions.get(&name) {
+            if execution.status.as_ref().is_some_and(|status| status.phase.is_terminal()) {
+                let result = CallResult { call_id: call.id.clone(), ..render_result(execution) };
+                results.push((result, render_short(execution)));
+                continue;
+            }
+        }
+        let words: Vec<&&Message> = messages
+            .iter()
+            .filter(|m| call.name == "ask_operator" && m.spec.role == Role::Operator)
+            .filter(|m| m.spec.sequence == spec.sequence)
+            .collect();
+        if words.is_empty() {
+            return Err(Missing { sequence: spec.sequence, call_id: call.id.clone(), execution: name });
+        }
+        answered.extend(words.iter().map(|message| message.metadata.name.as_deref()));
+        let said = words.iter().map(|message| message.spec.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        results.push(answer(&call.id, format!("The operator answers:\n{said}"), false));
+    }
+    Ok(results)
+}
+
+fn answer(call_id: &str, text: String, is_error: bool) -> (CallResult, String) {
+    let short = format!("{} … (shortened to save room)", clip(&text, 400));
+    (CallResult { call_id: call_id.to_owned(), text, is_error }, short)
+}
+
+/// The first entry: what is to be done, where, and which steps were approved.
+fn opening(plan: &Plan) -> String {
+    let spec = &plan.spec;
+    let targets: Vec<String> = spec.targets.iter().map(ToString::to_string).collect();
+    let mut text = format!(
+        "Plan {}. The goal, in the operator's words:\n{}\n\nTargets that you may change: {}. Others you may only read.",
+        plan.metadata.name.as_deref().unwrap_or_default(),
+        spec.goal.trim(),
+        targets.join(", ")
+    );
+    if !spec.steps.is_empty() {
+        text.push_str("\n\nSteps that are part of the plan, in order. Carry them out, adapt where reality differs:");
+    }
+    for (index, step) in spec.steps.iter().enumerate() {
+        let judged = plan.status.as_ref().and_then(|status| status.steps.iter().find(|risk| risk.name == step.name));
+        let _ = write!(text, "\n{}", declared(index + 1, step, judged.map(|judged| judged.risk)));
+    }
+    text
+}
+
+fn declared(number: usize, step: &PlanStep, risk: Option<Risk>) -> String {
+    let mut text = format!("{number}. {} on {}", step.name, step.target);
+    if let Some(risk) = risk {
+        let _ = write!(text, ", {risk:?}");
+    }
+    if let Some(purpose) = &step.purpose {
+        let _ = write!(text, ": {purpose}");
+    }
+    if let Some(command) = &step.run {
+        let _ = write!(text, "\n   run: {}", clip(command, LONGEST_STEP));
+        if command.chars().count() > LONGEST_STEP {
+            text.push_str(" … (cut here)");
+        }
+    }
+    if let Some(container) = &step.create_container {
+        let _ = write!(text, "\n   create_container: {}", serde_json::to_string(container).unwrap_or_default());
+    }
+    text
+}

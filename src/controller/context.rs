@@ -1,0 +1,82 @@
+//! What every reconciler is given.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use k8s_openapi::{NamespaceResourceScope, jiff::Timestamp};
+use kube::{
+    Api, Client, Resource,
+    runtime::{
+        events::{Event, EventType, Recorder},
+        reflector::ObjectRef,
+    },
+};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::{
+    stores::{Guarded, Stores},
+    tasks::Tasks,
+};
+use crate::{
+    api::{Execution, Plan},
+    decide::Notice,
+    steps::Runner,
+};
+
+/// What every reconciler is given.
+pub struct Context {
+    pub client: Client,
+    pub stores: Stores,
+    pub runner: Arc<Runner>,
+    pub steps: Tasks,
+    pub turns: Tasks,
+    pub recorder: Recorder,
+    pub guarded: Arc<AtomicBool>,
+    pub wake_plan: UnboundedSender<ObjectRef<Guarded<Plan>>>,
+    pub wake_execution: UnboundedSender<ObjectRef<Guarded<Execution>>>,
+}
+
+impl Context {
+    /// The API of a kind in a namespace.
+    pub fn api<K>(&self, namespace: &str) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// Whether admission vouches for who decided.
+    pub fn guarded(&self) -> bool {
+        self.guarded.load(Ordering::Relaxed)
+    }
+
+    /// Publishes an Event; a failure is logged and fails nothing.
+    pub async fn announce<K: Resource<DynamicType = ()>>(&self, object: &K, notice: &Notice) {
+        let event = Event {
+            type_: if notice.warning { EventType::Warning } else { EventType::Normal },
+            reason: notice.reason.to_owned(),
+            note: Some(shortened(&notice.note)),
+            action: notice.reason.to_owned(),
+            secondary: None,
+        };
+        let reference = object.object_ref(&());
+        let publishing = self.recorder.publish(&event, &reference);
+        match tokio::time::timeout(super::error::API_TIMEOUT, publishing).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::info!(%error, "an Event could not be published"),
+            Err(_) => tracing::info!("an Event could not be published within 10 s"),
+        }
+    }
+}
+
+/// The controller's clock, to the second: that is what an API time can hold.
+pub fn now() -> Timestamp {
+    Timestamp::from_second(Timestamp::now().as_second()).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn shortened(note: &str) -> String {
+    let end = (0..=note.len().min(1000)).rev().find(|end| note.is_char_boundary(*end)).unwrap_or(0);
+    note[..end].to_owned()
+}

@@ -1,0 +1,50 @@
+//! Health over HTTP: `/livez` says that the process runs, `/readyz` that every watch is in step, or what is missing.
+//! `/metrics` has what a dashboard needs to notice an unguarded installation.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use axum::{Router, extract::State, http::StatusCode, routing::get};
+use tokio::net::TcpListener;
+
+use super::stores::Sync;
+
+#[derive(Clone)]
+struct Health {
+    sync: Sync,
+    guarded: Arc<AtomicBool>,
+}
+
+/// Serves until the process ends.
+pub async fn serve(address: SocketAddr, sync: Sync, guarded: Arc<AtomicBool>) -> std::io::Result<()> {
+    let listener = TcpListener::bind(address).await?;
+    tracing::info!(address = %listener.local_addr()?, "health endpoints");
+    let router = Router::new()
+        .route("/livez", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(Health { sync, guarded });
+    axum::serve(listener, router).await
+}
+
+async fn ready(State(health): State<Health>) -> (StatusCode, String) {
+    let missing = health.sync.missing();
+    if missing.is_empty() {
+        return (StatusCode::OK, "ok\n".to_owned());
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, format!("not ready:\n{}\n", missing.join("\n")))
+}
+
+async fn metrics(State(health): State<Health>) -> String {
+    let guarded = u8::from(health.guarded.load(Ordering::Relaxed));
+    format!(
+        "# HELP oikos_admission_guard_up Whether the admission policies that guard approvals are up.\n\
+         # TYPE oikos_admission_guard_up gauge\n\
+         oikos_admission_guard_up {guarded}\n"
+    )
+}

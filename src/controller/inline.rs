@@ -1,0 +1,105 @@
+//! Answers to tool calls that need no Execution: looks at what is known already, and the end of the work.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use super::{access::access_of, context::Context, stores::decoded};
+use crate::{
+    agent::{check_finish, tools, tools::ToolRequest},
+    api::{Execution, Host, TargetKind, ToolCall, ToolResult, condition},
+    steps,
+};
+
+/// The answers to those of the calls that need no Execution and no operator.
+pub async fn answers(
+    context: &Context,
+    namespace: &str,
+    calls: &[ToolCall],
+    executions: &BTreeMap<String, Execution>,
+) -> Vec<ToolResult> {
+    let parsed: Vec<_> = calls.iter().map(|call| (call, tools::parse(call))).collect();
+    let has_steps = parsed.iter().any(|(_, request)| request.as_ref().is_ok_and(ToolRequest::is_step));
+    let mut results = Vec::new();
+    for (call, request) in parsed {
+        let answer = match request {
+            Err(text) => Err(text),
+            Ok(ToolRequest::Run { .. } | ToolRequest::CreateContainer { .. } | ToolRequest::AskOperator { .. }) => {
+                continue;
+            }
+            Ok(ToolRequest::ListInventory) => Ok(inventory(context, namespace)),
+            Ok(ToolRequest::ReadOutput { execution, stream, offset, length }) => match executions.get(&execution) {
+                Some(execution) => read_output(context, namespace, execution, stream, offset, length).await,
+                None => Err(format!("{execution:?} is not a step of this plan; a result names its step's id")),
+            },
+            Ok(ToolRequest::Finish { .. }) if has_steps => {
+                Err("finish stands alone: wait for the results of the other steps, then finish".to_owned())
+            }
+            Ok(ToolRequest::Finish { evidence, .. }) => {
+                check_finish(&evidence, executions).map(|()| "accepted: the plan has succeeded".to_owned())
+            }
+        };
+        let is_error = answer.is_err();
+        let text = answer.unwrap_or_else(|text| text);
+        results.push(ToolResult { call_id: call.id.clone(), text: text.chars().take(60_000).collect(), is_error });
+    }
+    results
+}
+
+fn inventory(context: &Context, namespace: &str) -> String {
+    let inventory = context.stores.inventory(namespace);
+    let hosts = decoded(&context.stores.hosts, |host| host.metadata.namespace.as_deref() == Some(namespace));
+    let mut text = String::from("hosts:\n");
+    for host in &hosts {
+        let name = host.metadata.name.as_deref().unwrap_or_default();
+        let _ = writeln!(text, "- host:{name} {}", readiness(host));
+    }
+    text.push_str("guests:\n");
+    for (target, guest) in &inventory.guests {
+        let protected = if inventory.protects(target) { ", protected: never touch it" } else { "" };
+        let _ = writeln!(text, "- {target} (VMID {} on host:{}{protected})", guest.vmid, guest.host);
+    }
+    if inventory.guests.is_empty() {
+        text.push_str("- none registered\n");
+    }
+    text
+}
+
+fn readiness(host: &Host) -> String {
+    let status = host.status.clone().unwrap_or_default();
+    let version = status.version.map_or(String::new(), |version| format!(", {version}"));
+    match status.conditions.iter().find(|it| it.type_ == condition::READY) {
+        Some(ready) if ready.status == "True" => format!("(answers{version})"),
+        Some(ready) => format!("(does not answer: {})", ready.message),
+        None => "(not tried yet)".to_owned(),
+    }
+}
+
+async fn read_output(
+    context: &Context,
+    namespace: &str,
+    execution: &Execution,
+    stream: tools::Stream,
+    offset: u64,
+    length: u32,
+) -> Result<String, String> {
+    let status = execution.status.clone().unwrap_or_default();
+    let kept = match stream {
+        tools::Stream::Stdout => (steps::Stream::Stdout, status.stdout),
+        tools::Stream::Stderr => (steps::Stream::Stderr, status.stderr),
+    };
+    let (stream, shown) = kept;
+    let whole = shown.as_ref().is_some_and(|output| !output.truncated);
+    let Some(attempt) = status.attempt_id.filter(|_| !whole) else {
+        return Ok(shown.map_or("the step wrote nothing".to_owned(), |output| output.text));
+    };
+    let (access, place) = access_of(context, namespace, &execution.spec.target)
+        .await
+        .map_err(|error| error.to_string())?
+        .map_err(|(_, text)| text)?;
+    let place = if execution.spec.target.kind() == TargetKind::Host { steps::Place::Host } else { place };
+    let part = context.runner.read_output(&access, &attempt, place, stream, offset, length).await;
+    part.map(|part| {
+        let text = steps::sanitise(&part.bytes);
+        format!("{text}\n(bytes {} to {} of {})", part.offset, part.next_offset(), part.total)
+    })
+    .map_err(|error| format!("{error}; only what the result showed is left of it"))
+}

@@ -1,0 +1,182 @@
+//! One watch for each kind, feeding one store, from which every controller is also woken: a controller never wakes
+//! for an event that its store does not hold yet.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Debug,
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::{Stream, StreamExt, future::BoxFuture};
+use kube::{
+    Api, Client, Resource,
+    core::DeserializeGuard,
+    runtime::{
+        WatchStreamExt,
+        reflector::{ReflectHandle, Store, store_shared},
+        watcher,
+    },
+};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    api::{Agent, AutonomyWindow, Execution, Guest, GuestKind, Host, Message, Plan, Target, TargetKind},
+    policy::{Inventory, KnownGuest, KnownHost},
+};
+
+/// An object of the store: decoded, or known to be undecodable.
+pub type Guarded<K> = DeserializeGuard<K>;
+
+/// How many events a slow controller may lag behind before the watch waits for it.
+const BUFFER: usize = 256;
+
+/// The stores of all kinds.
+#[derive(Clone)]
+pub struct Stores {
+    pub plans: Store<Guarded<Plan>>,
+    pub executions: Store<Guarded<Execution>>,
+    pub windows: Store<Guarded<AutonomyWindow>>,
+    pub messages: Store<Guarded<Message>>,
+    pub agents: Store<Guarded<Agent>>,
+    pub hosts: Store<Guarded<Host>>,
+    pub guests: Store<Guarded<Guest>>,
+}
+
+/// Whether each watch is in step with the API server, and if not why.
+#[derive(Clone, Default)]
+pub struct Sync(Arc<Mutex<BTreeMap<String, Option<String>>>>);
+
+impl Sync {
+    fn set(&self, kind: &str, trouble: Option<String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind.to_owned(), trouble);
+    }
+
+    /// What is missing for the controller to be ready; empty when nothing is.
+    pub fn missing(&self) -> Vec<String> {
+        let kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kinds.iter().filter_map(|(kind, trouble)| Some(format!("{kind}: {}", trouble.as_ref()?))).collect()
+    }
+}
+
+/// The store of one kind, its watch, and a stream of changes for each of `subscribers`.
+pub struct Watched<K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + 'static,
+{
+    pub store: Store<Guarded<K>>,
+    pub changes: Vec<ReflectHandle<Guarded<K>>>,
+    /// Has to be polled for as long as the process lives.
+    pub watch: BoxFuture<'static, ()>,
+}
+
+/// Starts to watch a kind in one namespace, or in all.
+pub fn watched<K>(client: &Client, namespace: Option<&str>, subscribers: usize, sync: &Sync) -> Watched<K>
+where
+    K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + std::marker::Sync
+        + 'static,
+    <Guarded<K> as Resource>::DynamicType: Eq + Hash + Clone,
+{
+    let api: Api<Guarded<K>> = match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    };
+    let (store, writer) = store_shared::<Guarded<K>>(BUFFER);
+    let changes = (0..subscribers).filter_map(|_| writer.subscribe()).collect();
+    let kind = format!("{}.{}", K::plural(&()), crate::api::GROUP);
+    sync.set(&kind, Some("not listed yet".to_owned()));
+    let events = watcher(api, watcher::Config::default()).default_backoff().reflect_shared(writer);
+    Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone())) }
+}
+
+async fn follow<K: Resource<DynamicType = ()> + 'static>(
+    events: impl Stream<Item = watcher::Result<watcher::Event<Guarded<K>>>>,
+    kind: String,
+    sync: Sync,
+) {
+    let mut events = std::pin::pin!(events);
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::InitDone) => sync.set(&kind, None),
+            Ok(
+                watcher::Event::Apply(DeserializeGuard(Err(invalid)))
+                | watcher::Event::InitApply(DeserializeGuard(Err(invalid))),
+            ) => {
+                let name = invalid.metadata.name.as_deref().unwrap_or_default();
+                tracing::warn!(kind, name, error = %invalid.error, "an object cannot be decoded and is left alone");
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(kind, %error, "the watch failed and is tried again");
+                sync.set(&kind, Some(trouble(&error)));
+            }
+        }
+    }
+}
+
+fn trouble(error: &watcher::Error) -> String {
+    let text = error.to_string();
+    if text.contains("404") {
+        "the CustomResourceDefinition is missing; apply crds/ or install the chart".to_owned()
+    } else {
+        text.chars().take(300).collect()
+    }
+}
+
+/// The decoded objects of a store that pass the test.
+pub fn decoded<K>(store: &Store<Guarded<K>>, test: impl Fn(&K) -> bool) -> Vec<K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + 'static,
+{
+    store.state().iter().filter_map(|object| object.0.as_ref().ok()).filter(|object| test(object)).cloned().collect()
+}
+
+impl Stores {
+    /// The plan's Executions, by name.
+    pub fn executions_of(&self, plan_uid: &str) -> BTreeMap<String, Execution> {
+        decoded(&self.executions, |execution| execution.spec.plan_ref.uid == plan_uid)
+            .into_iter()
+            .filter_map(|execution| Some((execution.metadata.name.clone()?, execution)))
+            .collect()
+    }
+
+    /// The plan's windows.
+    pub fn windows_of(&self, plan_uid: &str) -> Vec<AutonomyWindow> {
+        decoded(&self.windows, |window| window.spec.plan_ref.uid == plan_uid)
+    }
+
+    /// The plan's Messages in the order of the transcript.
+    pub fn messages_of(&self, plan_uid: &str) -> Vec<Message> {
+        let mut messages = decoded(&self.messages, |message| message.spec.plan_ref.uid == plan_uid);
+        let is_answer = |message: &Message| message.spec.role == crate::api::Role::Operator;
+        messages.sort_by_key(|message| {
+            (message.spec.sequence, is_answer(message), message.metadata.creation_timestamp.clone())
+        });
+        messages
+    }
+
+    /// The Hosts and Guests of a namespace.
+    pub fn inventory(&self, namespace: &str) -> Inventory {
+        let here = |meta: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta| {
+            meta.namespace.as_deref() == Some(namespace) && meta.deletion_timestamp.is_none()
+        };
+        let hosts = decoded(&self.hosts, |host| here(&host.metadata)).into_iter().filter_map(|host| {
+            let protected = host.spec.protected_guests.iter().copied().collect();
+            Some((host.metadata.name?, KnownHost { address: host.spec.address, protected }))
+        });
+        let guests = decoded(&self.guests, |guest| here(&guest.metadata)).into_iter().filter_map(|guest| {
+            let kind = match guest.spec.kind {
+                GuestKind::Lxc => TargetKind::Lxc,
+                GuestKind::Vm => TargetKind::Vm,
+            };
+            let target = Target::new(kind, guest.metadata.name.as_deref()?).ok()?;
+            Some((target, KnownGuest { host: guest.spec.host_ref.name, vmid: guest.spec.vmid }))
+        });
+        Inventory { hosts: hosts.collect(), guests: guests.collect() }
+    }
+}

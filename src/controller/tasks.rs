@@ -1,0 +1,58 @@
+//! The long-running tasks of this process: running steps and model requests, one for each object.
+
+use std::{
+    collections::HashMap,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+/// The running tasks, by the uid of the object that they work for.
+#[derive(Clone, Default)]
+pub struct Tasks(Arc<Mutex<HashMap<String, CancellationToken>>>);
+
+impl Tasks {
+    /// Whether a task works for this object.
+    pub fn has(&self, uid: &str) -> bool {
+        self.lock().contains_key(uid)
+    }
+
+    /// Asks the object's task to stop.
+    pub fn stop(&self, uid: &str) {
+        if let Some(token) = self.lock().get(uid) {
+            token.cancel();
+        }
+    }
+
+    /// Starts a task unless one works for the object already. `afterwards` runs when it is no longer registered, so
+    /// that whoever looks then sees it gone; a panic in the task ends that task only.
+    pub fn start<F>(
+        &self,
+        uid: &str,
+        work: impl FnOnce(CancellationToken) -> F,
+        afterwards: impl FnOnce() + Send + 'static,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let token = CancellationToken::new();
+        if self.lock().contains_key(uid) {
+            return;
+        }
+        self.lock().insert(uid.to_owned(), token.clone());
+        let (tasks, uid, work) = (self.clone(), uid.to_owned(), work(token));
+        tokio::spawn(async move {
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                tracing::error!(uid, "a task panicked; its object is looked at again");
+                tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            }
+            tasks.lock().remove(&uid);
+            afterwards();
+        });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,248 @@
+//! One turn of the agent: ask the model, answer what needs no step, store the Message.
+//!
+//! The Message is the only trace of a turn. A request that was answered but not stored is asked again.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use kube::Api;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    context::{Context, now},
+    effects::create,
+    error::{ControllerError, call},
+    inline,
+    plans::{agent_of, api_key, message_of},
+    transcript::CLOSING,
+};
+use crate::{
+    agent::{
+        self, Context as TurnContext, ErrorCategory, KnownTarget, Model, ModelError, Reply, ReplyKind, TurnRequest,
+        message_name, prompt,
+    },
+    api::{Execution, Message, MessageSpec, ObjectRef, Plan, Role, Target, TargetKind},
+};
+
+/// How often one request is tried before its failure is shown.
+const TRIES: u32 = 8;
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Asks for the turn of this sequence and stores what comes of it. Stores nothing when cancelled.
+pub async fn run(
+    context: Arc<Context>,
+    plan: Plan,
+    sequence: u32,
+    closing: Option<(&'static str, String)>,
+    cancel: CancellationToken,
+) {
+    let turn = async {
+        if let Err(error) = take(&context, &plan, sequence, closing).await {
+            tracing::warn!(plan = plan.metadata.name, sequence, category = error.category(), %error, "a turn is taken again");
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        }
+    };
+    tokio::select! {
+        () = turn => {}
+        () = cancel.cancelled() => {}
+    }
+}
+
+async fn take(
+    context: &Context,
+    plan: &Plan,
+    sequence: u32,
+    closing: Option<(&'static str, String)>,
+) -> Result<(), ControllerError> {
+    let (namespace, name) = super::plans::key(plan)?;
+    let uid = plan.metadata.uid.clone().unwrap_or_default();
+    let messages: Api<Message> = context.api(&namespace);
+    let message = message_name(&name, sequence);
+    // The store may lag behind our own Message; a turn is asked for once.
+    if call("looking for a turn", messages.get_opt(&message)).await?.is_some() {
+        return Ok(());
+    }
+    let spec = match model(context, &namespace, plan).await? {
+        Err((code, text)) => note(plan, sequence, &code, text),
+        Ok((model, system, max_tokens)) => {
+            let transcript = Transcript {
+                plan,
+                messages: context.stores.messages_of(&uid),
+                executions: context.stores.executions_of(&uid),
+                context: turn_context(context, &namespace, plan, closing.as_ref()),
+            };
+            let tools = closing.is_none();
+            match transcript.ask(&model, system, max_tokens, tools).await {
+                Ok(reply) => {
+                    let results = inline::answers(context, &namespace, &reply.calls, &transcript.executions).await;
+                    said(plan, sequence, reply, results, closing.is_some())
+                }
+                Err((code, text)) => note(plan, sequence, &code, text),
+            }
+        }
+    };
+    create(&messages, "storing a turn", &message_of(plan, &message, spec)).await
+}
+
+type Ready = (Model, String, u32);
+
+async fn model(
+    context: &Context,
+    namespace: &str,
+    plan: &Plan,
+) -> Result<Result<Ready, (String, String)>, ControllerError> {
+    let name = plan.spec.agent_ref.as_ref().map_or("", |reference| reference.name.as_str());
+    let Some(agent) = agent_of(context, namespace, name) else {
+        return Ok(Err(("UnknownAgent".to_owned(), format!("there is no Agent {name:?} in namespace {namespace}"))));
+    };
+    let key = match api_key(context, namespace, &agent).await? {
+        Ok(key) => key,
+        Err(text) => return Ok(Err(("MissingSecret".to_owned(), text))),
+    };
+    let system = agent::system_prompt(agent.spec.soul.as_deref());
+    let max_tokens = agent.spec.limits.max_tokens;
+    Ok(match Model::new(&agent.spec, key) {
+        Ok(model) => Ok((model, system, max_tokens)),
+        Err(error) => Err((error.category.label().to_owned(), error.message)),
+    })
+}
+
+struct Transcript<'a> {
+    plan: &'a Plan,
+    messages: Vec<Message>,
+    executions: BTreeMap<String, Execution>,
+    context: TurnContext,
+}
+
+impl Transcript<'_> {
+    fn request(
+        &self,
+        context: &TurnContext,
+        system: &str,
+        max_tokens: u32,
+        tools: bool,
+    ) -> Result<TurnRequest, (String, String)> {
+        let entries = agent::transcript::entries(self.plan, &self.messages, &self.executions, context)
+            .map_err(|missing| ("TranscriptIncomplete".to_owned(), missing.to_string()))?;
+        Ok(TurnRequest { system: system.to_owned(), entries, tools, max_tokens })
+    }
+
+    /// Asks until there is an answer worth storing: transport errors after a pause, an empty or declining answer once
+    /// more with a changed prompt, an overlong conversation once more shortened.
+    async fn ask(
+        &self,
+        model: &Model,
+        system: String,
+        max_tokens: u32,
+        tools: bool,
+    ) -> Result<Reply, (String, String)> {
+        let mut context = self.context.clone();
+        let mut nudged = false;
+        let mut shortened = false;
+        let mut tries = 0;
+        loop {
+            let request = self.request(&context, &system, max_tokens, tools)?;
+            tries += 1;
+            match model.ask(&request).await {
+                Ok(reply) if matches!(reply.kind, ReplyKind::Calls | ReplyKind::Text) => return Ok(reply),
+                Ok(reply) if !nudged => {
+                    nudged = true;
+                    context.nudge = prompt::nudge(reply.kind, 1);
+                }
+                Ok(reply) => return Err((reply.kind.code().to_owned(), useless(&reply))),
+                Err(error) if error.category == ErrorCategory::ContextOverflow && !shortened => {
+                    shortened = true;
+                    context.budget /= 4;
+                }
+                Err(error) if error.retryable && tries < TRIES => pause(&error, tries).await,
+                Err(error) => return Err((error.category.label().to_owned(), error.message)),
+            }
+        }
+    }
+}
+
+async fn pause(error: &ModelError, tries: u32) {
+    let backoff = Duration::from_secs(1 << tries.min(6)).min(LONGEST_PAUSE);
+    let wait = error.retry_after.unwrap_or(backoff);
+    tracing::info!(category = error.category.label(), ?wait, tries, "a model request failed and is tried again");
+    tokio::time::sleep(wait).await;
+}
+
+fn useless(reply: &Reply) -> String {
+    let what = match reply.kind {
+        ReplyKind::Empty | ReplyKind::ReasoningOnly => "the model gave an empty answer twice",
+        ReplyKind::Refusal => "the model declined twice",
+        _ => "the model's answer was cut off twice; raise limits.maxTokens of the Agent",
+    };
+    let said = if reply.text.is_empty() { String::new() } else { format!("; it said: {}", reply.text) };
+    format!("{what}{said}")
+}
+
+fn turn_context(
+    context: &Context,
+    namespace: &str,
+    plan: &Plan,
+    closing: Option<&(&'static str, String)>,
+) -> TurnContext {
+    let status = plan.status.clone().unwrap_or_default();
+    let inventory = context.stores.inventory(namespace);
+    let left = status.window.as_ref().map(|window| window.expiry_time.0.duration_since(now()).as_secs());
+    let uid = plan.metadata.uid.as_deref().unwrap_or_default();
+    let streak = agent::limits::text_only_streak(&context.stores.messages_of(uid));
+    let known = |target: &Target| {
+        let guest = inventory.guests.get(target);
+        KnownTarget {
+            target: target.clone(),
+            host: guest.and_then(|guest| Target::new(TargetKind::Host, &guest.host).ok()),
+            vmid: guest.map(|guest| guest.vmid),
+            note: (!inventory.knows(target)).then(|| "does not exist yet".to_owned()),
+        }
+    };
+    TurnContext {
+        phase: status.phase,
+        window_seconds: left.and_then(|seconds| u64::try_from(seconds).ok()),
+        targets: plan.spec.targets.iter().map(known).collect(),
+        iterations_left: plan.spec.limits.iterations.saturating_sub(status.iterations),
+        nudge: (streak > 0).then(|| prompt::nudge(ReplyKind::Text, streak)).flatten(),
+        closing: closing.map(|(_, why)| why.clone()),
+        ..TurnContext::default()
+    }
+}
+
+fn plan_ref(plan: &Plan) -> ObjectRef {
+    ObjectRef {
+        name: plan.metadata.name.clone().unwrap_or_default(),
+        uid: plan.metadata.uid.clone().unwrap_or_default(),
+    }
+}
+
+/// A note of the controller: a request that failed for good.
+fn note(plan: &Plan, sequence: u32, code: &str, text: String) -> MessageSpec {
+    MessageSpec {
+        plan_ref: plan_ref(plan),
+        sequence,
+        role: Role::System,
+        text,
+        tool_calls: Vec::new(),
+        tool_results: Vec::new(),
+        model: None,
+        stop_reason: Some(code.to_owned()),
+        usage: None,
+        opaque: None,
+    }
+}
+
+fn said(plan: &Plan, sequence: u32, reply: Reply, results: Vec<crate::api::ToolResult>, closing: bool) -> MessageSpec {
+    MessageSpec {
+        plan_ref: plan_ref(plan),
+        sequence,
+        role: Role::Agent,
+        text: reply.text,
+        tool_calls: reply.calls,
+        tool_results: results,
+        model: reply.model,
+        stop_reason: if closing { Some(CLOSING.to_owned()) } else { reply.stop_reason },
+        usage: reply.usage,
+        opaque: reply.opaque,
+    }
+}

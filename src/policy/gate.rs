@@ -1,0 +1,180 @@
+//! The gate: whether a step may start, and by whose leave.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::{Inventory, Scope};
+use crate::{
+    api::{Authority, AuthorityKind, Risk, Target, WindowClass},
+    risk::Flags,
+};
+
+/// A grant that its controller holds to be open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenWindow {
+    /// The AutonomyWindow's name.
+    pub name: String,
+    /// The digest of the plan as it was approved.
+    pub digest: String,
+    /// What it allows.
+    pub class: WindowClass,
+    /// Where.
+    pub targets: BTreeSet<Target>,
+    /// When it ends.
+    pub expires: Timestamp,
+    /// Who granted it.
+    pub approver: String,
+}
+
+/// A step that wants to start.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The effective risk: the higher of the judged and the declared one.
+    pub risk: Risk,
+    /// What it acts on.
+    pub scope: &'a Scope,
+    /// What the classifier noticed besides.
+    pub flags: Flags,
+    /// The plan's targets.
+    pub plan_targets: &'a [Target],
+    /// The digest of the plan as it stands.
+    pub plan_digest: &'a str,
+    /// Whether the plan itself names this very step.
+    pub named_in_plan: bool,
+    /// The open windows of the plan.
+    pub windows: &'a [OpenWindow],
+    /// What the namespace knows.
+    pub inventory: &'a Inventory,
+    /// The controller's clock.
+    pub now: Timestamp,
+}
+
+/// Why a step may never start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It acts on something that the namespace does not know.
+    UnknownTarget,
+    /// It would not end by itself.
+    Unbounded,
+    /// It touches a guest on its host's protected list.
+    Protected,
+    /// It touches something that is not among the plan's targets.
+    OutOfScope,
+    /// It would destroy on more than one target at once.
+    SeveralTargets,
+}
+
+impl Refusal {
+    /// The stable code in status.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::UnknownTarget => "UnknownTarget",
+            Self::Unbounded => "Unbounded",
+            Self::Protected => "Protected",
+            Self::OutOfScope => "OutOfScope",
+            Self::SeveralTargets => "SeveralTargets",
+        }
+    }
+}
+
+/// What is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// An approval of the plan as it stands.
+    Window,
+    /// The typed phrase for this target.
+    Phrase(Target),
+}
+
+/// The gate's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It may start, by this leave.
+    Allow(Authority),
+    /// It may start once a person has done this.
+    Await(Need),
+    /// It may never start; the text says about what.
+    Refuse(Refusal, String),
+}
+
+/// Decides. The order of the questions is part of the contract: what can never run is said before what may run yet.
+pub fn gate(question: &Question<'_>) -> Decision {
+    if let Some(refusal) = never(question) {
+        return refusal;
+    }
+    match question.risk {
+        Risk::ReadOnly => Decision::Allow(Authority { kind: AuthorityKind::ReadOnly, name: None, approver: None }),
+        _ if !out_of_scope(question).is_empty() => {
+            Decision::Refuse(Refusal::OutOfScope, listed(out_of_scope(question)))
+        }
+        Risk::ConfigMutation => match assent(question) {
+            Some(window) => Decision::Allow(authority(AuthorityKind::Window, window)),
+            None => Decision::Await(Need::Window),
+        },
+        Risk::Destructive => destructive(question),
+    }
+}
+
+fn never(question: &Question<'_>) -> Option<Decision> {
+    let unknown = &question.scope.unknown;
+    if let Some(thing) = unknown.iter().find(|thing| thing.protected) {
+        return Some(Decision::Refuse(Refusal::Protected, thing.what.clone()));
+    }
+    if !unknown.is_empty() {
+        let what = unknown.iter().map(|thing| thing.what.as_str()).collect::<Vec<_>>().join(", ");
+        return Some(Decision::Refuse(Refusal::UnknownTarget, what));
+    }
+    if question.flags.unbounded || question.flags.interactive {
+        return Some(Decision::Refuse(Refusal::Unbounded, String::new()));
+    }
+    let protected: Vec<_> =
+        question.scope.touches.iter().filter(|target| question.inventory.protects(target)).collect();
+    (!protected.is_empty()).then(|| Decision::Refuse(Refusal::Protected, listed(protected)))
+}
+
+fn destructive(question: &Question<'_>) -> Decision {
+    let mut targets = question.scope.acts_on.iter();
+    let (Some(target), others) = (targets.next(), targets.next()) else {
+        return Decision::Refuse(Refusal::UnknownTarget, "nothing".to_owned());
+    };
+    if question.named_in_plan {
+        return match assent(question) {
+            Some(window) => Decision::Allow(authority(AuthorityKind::PlanStep, window)),
+            None => Decision::Await(Need::Window),
+        };
+    }
+    if others.is_some() {
+        return Decision::Refuse(Refusal::SeveralTargets, listed(question.scope.acts_on.iter().collect()));
+    }
+    let confirmed = open(question, WindowClass::Destructive)
+        .find(|window| window.targets.len() == 1 && window.targets.contains(target));
+    match confirmed {
+        Some(window) => Decision::Allow(authority(AuthorityKind::DestructiveWindow, window)),
+        None => Decision::Await(Need::Phrase(target.clone())),
+    }
+}
+
+fn open<'a>(question: &'a Question<'_>, class: WindowClass) -> impl Iterator<Item = &'a OpenWindow> {
+    question.windows.iter().filter(move |window| {
+        window.class == class && window.digest == question.plan_digest && question.now < window.expires
+    })
+}
+
+fn assent<'a>(question: &'a Question<'_>) -> Option<&'a OpenWindow> {
+    open(question, WindowClass::Assent)
+        .filter(|window| question.scope.touches.is_subset(&window.targets))
+        .max_by_key(|window| window.expires)
+}
+
+fn out_of_scope<'a>(question: &'a Question<'_>) -> Vec<&'a Target> {
+    question.scope.touches.iter().filter(|target| !question.plan_targets.contains(target)).collect()
+}
+
+fn authority(kind: AuthorityKind, window: &OpenWindow) -> Authority {
+    Authority { kind, name: Some(window.name.clone()), approver: Some(window.approver.clone()) }
+}
+
+fn listed(targets: Vec<&Target>) -> String {
+    targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,11 @@
+//! Who may do what, decided from data alone: the gate, the tokens of approval, the phrases of destruction.
+//!
+//! Invariant: no client, no runtime, no clock, no randomness. Time comes in as an argument.
+
+mod gate;
+mod scope;
+mod token;
+
+pub use gate::{Decision, Need, OpenWindow, Question, Refusal, gate};
+pub use scope::{Inventory, KnownGuest, KnownHost, Scope, Unknown, scope};
+pub use token::{EffectiveStep, first_nonce, next_nonce, phrase, phrase_code, plan_digest, sha256_hex, token};

@@ -1,0 +1,161 @@
+//! Digests and tokens: what an approval names.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::api::{ContainerSpec, PlanSpec, Risk, Target};
+
+/// A step as an approval covers it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectiveStep<'a> {
+    /// Where it runs.
+    pub target: &'a Target,
+    /// Its command, or
+    pub run: Option<&'a str>,
+    /// the container that it creates.
+    pub create_container: Option<&'a ContainerSpec>,
+    /// Its judged risk.
+    pub risk: Risk,
+}
+
+/// SHA-256 in lower-case hexadecimal.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn canonical_digest(value: &Value) -> String {
+    // A Value of objects, arrays, strings, booleans and small integers always has a canonical form (RFC 8785); the
+    // fallback keeps the function total and is never equal to another plan's digest by accident.
+    let bytes = serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes());
+    sha256_hex(&bytes)
+}
+
+/// The digest of everything that an approval covers: uid, targets, steps with their risk, window length and, where an
+/// agent drives, the agent and the goal that it is given. Names, purposes, labels and limits are not part of it.
+pub fn plan_digest(uid: &str, spec: &PlanSpec, steps: &[EffectiveStep<'_>]) -> String {
+    let steps: Vec<Value> = steps
+        .iter()
+        .map(|step| {
+            json!({
+                "target": step.target,
+                "run": step.run,
+                "createContainer": step.create_container,
+                "risk": step.risk,
+            })
+        })
+        .collect();
+    let agent = spec.agent_ref.as_ref().map(|agent| json!({"name": agent.name, "goal": spec.goal}));
+    canonical_digest(&json!({
+        "version": 1,
+        "uid": uid,
+        "targets": spec.targets,
+        "steps": steps,
+        "windowSeconds": spec.window_seconds,
+        "agent": agent,
+    }))
+}
+
+/// The token that approves the plan with this digest, once: 12 hexadecimal digits.
+pub fn token(digest: &str, nonce: &str) -> String {
+    short(&canonical_digest(&json!({"planDigest": digest, "nonce": nonce})), 12)
+}
+
+/// The nonce of a new plan.
+pub fn first_nonce(uid: &str) -> String {
+    short(&canonical_digest(&json!({"uid": uid, "nonce": 0})), 16)
+}
+
+/// The nonce after `event`, which is a grant, denial or expiry: no earlier token fits any more.
+pub fn next_nonce(uid: &str, nonce: &str, event: &str) -> String {
+    short(&canonical_digest(&json!({"uid": uid, "nonce": nonce, "event": event})), 16)
+}
+
+/// The 8 hexadecimal digits that make a phrase fit one Execution only, and once.
+pub fn phrase_code(execution_uid: &str, command: &str, nonce: &str) -> String {
+    short(&canonical_digest(&json!({"uid": execution_uid, "command": command, "nonce": nonce})), 8)
+}
+
+/// The phrase to type: verb, target, code.
+pub fn phrase(target: &Target, code: &str) -> String {
+    format!("destroy {target} {code}")
+}
+
+fn short(hex: &str, digits: usize) -> String {
+    hex.chars().take(digits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> PlanSpec {
+        serde_json::from_value(json!({
+            "goal": "a web service",
+            "targets": ["host:strong", "lxc:web"],
+            "agentRef": {"name": "nomos"},
+            "steps": [{"name": "look", "target": "host:strong", "run": "pct list", "purpose": "see"}],
+        }))
+        .unwrap()
+    }
+
+    fn digest(spec: &PlanSpec) -> String {
+        let steps: Vec<_> = spec
+            .steps
+            .iter()
+            .map(|step| EffectiveStep {
+                target: &step.target,
+                run: step.run.as_deref(),
+                create_container: step.create_container.as_ref(),
+                risk: Risk::ReadOnly,
+            })
+            .collect();
+        plan_digest("uid", spec, &steps)
+    }
+
+    #[test]
+    fn what_people_read_but_nothing_runs_is_not_part_of_the_digest() {
+        let before = digest(&spec());
+        let mut spec = spec();
+        spec.steps[0].purpose = Some("another word".into());
+        spec.steps[0].name = "renamed".into();
+        spec.limits.iterations = 3;
+        spec.paused = true;
+        assert_eq!(digest(&spec), before);
+    }
+
+    #[test]
+    fn whatever_changes_what_may_run_changes_the_digest() {
+        let before = digest(&spec());
+        let changes: [fn(&mut PlanSpec); 6] = [
+            |spec| spec.steps[0].run = Some("pct destroy 100".into()),
+            |spec| spec.steps[0].target = "lxc:web".parse().unwrap(),
+            |spec| spec.targets.truncate(1),
+            |spec| spec.window_seconds = 60,
+            |spec| spec.goal = "something else".into(),
+            |spec| spec.steps.clear(),
+        ];
+        for change in changes {
+            let mut spec = spec();
+            change(&mut spec);
+            assert_ne!(digest(&spec), before);
+        }
+        let step = EffectiveStep {
+            target: &spec().targets[0],
+            run: Some("pct list"),
+            create_container: None,
+            risk: Risk::Destructive,
+        };
+        assert_ne!(plan_digest("uid", &spec(), &[step]), before, "the judged risk");
+        assert_ne!(plan_digest("other", &spec(), &[]), plan_digest("uid", &spec(), &[]), "the uid");
+    }
+
+    #[test]
+    fn a_token_fits_one_digest_and_one_nonce() {
+        let nonce = first_nonce("uid");
+        let next = next_nonce("uid", &nonce, "granted");
+        assert_eq!(token("d", &nonce).len(), 12);
+        assert_ne!(token("d", &nonce), token("e", &nonce));
+        assert_ne!(token("d", &nonce), token("d", &next));
+        assert_ne!(phrase_code("uid", "rm -r /srv", &nonce), phrase_code("uid", "rm -r /srv", &next));
+    }
+}

@@ -1,0 +1,77 @@
+//! What a piece of a command does: the words that the tables use.
+
+use crate::api::Risk;
+
+/// A class and the properties beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// The class on a host.
+    pub host: Risk,
+    /// The class in a guest.
+    pub guest: Risk,
+    /// Reads secrets.
+    pub sensitive: bool,
+    /// Does not end by itself.
+    pub endless: bool,
+    /// Wants a terminal.
+    pub interactive: bool,
+    /// Undoes nothing, but only pretends: the command then changes nothing (`--dry-run`).
+    pub pretend: bool,
+    /// Takes the machine away: for good, if it happens later when nobody watches.
+    pub power: bool,
+}
+
+impl Default for Effect {
+    /// A command whose table line says nothing changes something.
+    fn default() -> Self {
+        Self::READ
+    }
+}
+
+impl Effect {
+    /// Changes nothing.
+    pub const READ: Effect = Effect {
+        host: Risk::ReadOnly,
+        guest: Risk::ReadOnly,
+        sensitive: false,
+        endless: false,
+        interactive: false,
+        pretend: false,
+        power: false,
+    };
+
+    /// The same class everywhere.
+    pub const fn of(risk: Risk) -> Effect {
+        Effect { host: risk, guest: risk, ..Effect::READ }
+    }
+
+    /// The effect that a word of the tables stands for.
+    pub fn word(word: &str) -> Option<Effect> {
+        let read = Effect::READ;
+        Some(match word {
+            "read" => read,
+            "change" => Effect::of(Risk::ConfigMutation),
+            "destroy" => Effect::of(Risk::Destructive),
+            "node" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, ..read },
+            "power" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, power: true, ..read },
+            "sensitive" => Effect { sensitive: true, ..read },
+            "endless" => Effect { endless: true, ..read },
+            "interactive" => Effect { interactive: true, ..read },
+            "pretend" => Effect { pretend: true, ..read },
+            _ => return None,
+        })
+    }
+
+    /// Both.
+    pub fn join(self, other: Effect) -> Effect {
+        Effect {
+            host: self.host.max(other.host),
+            guest: self.guest.max(other.guest),
+            sensitive: self.sensitive | other.sensitive,
+            endless: self.endless | other.endless,
+            interactive: self.interactive | other.interactive,
+            pretend: self.pretend | other.pretend,
+            power: self.power | other.power,
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! The general rule: joins what a table says about a command, its verb, its options and its operands.
+//!
+//! Owns the meaning of the tables' words; must not know any single command.
+
+use super::{
+    Locus,
+    effect::Effect,
+    judge::{Judge, Shell},
+    options::{self, Arguments, borrow},
+    paths, special,
+    table::{Entry, Form, Kind, Style},
+    units,
+    word::{Value, Word},
+};
+use crate::api::Risk;
+
+/// A command that is being judged.
+pub struct Case<'e, 'w, 'a> {
+    /// Its table entry.
+    pub entry: &'e Entry,
+    /// Its argument vector.
+    pub argv: &'w [Word<'a>],
+    /// The same, read.
+    pub args: Arguments<'e, 'w>,
+}
+
+impl<'e> Case<'e, '_, '_> {
+    /// The form that applies.
+    pub fn form(&self) -> &'e Form {
+        self.args.form(self.entry)
+    }
+
+    /// `command:verb`, or `command:what` when there is no verb.
+    pub fn code(&self, what: &str) -> String {
+        match self.args.verb {
+            Some(verb) => format!("{}:{}", self.entry.name, verb.name.replace(' ', "-")),
+            None => format!("{}:{what}", self.entry.name),
+        }
+    }
+
+    /// Whether an option was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.args.given.iter().any(|given| given.opt.name == name)
+    }
+
+    /// The value of the last such option.
+    pub fn value(&self, names: &[&str]) -> Option<&Word<'_>> {
+        self.args
+            .given
+            .iter()
+            .rev()
+            .find(|given| names.contains(&given.opt.name))
+            .and_then(|given| given.value.as_ref())
+    }
+}
+
+/// Judges a command by its entry.
+pub fn judge(judge: &mut Judge, entry: &Entry, argv: &[Word<'_>]) {
+    if let Some(rule) = entry.form.rule
+        && special::raw(judge, rule, argv)
+    {
+        return;
+    }
+    let case = Case { entry, argv, args: options::read(entry, argv) };
+    if let Some(rule) = case.form().rule
+        && special::read(judge, rule, &case)
+    {
+        return;
+    }
+    general(judge, &case);
+}
+
+/// The rule for all commands that have none of their own.
+pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    if !verb_is_certain(judge, case) {
+        return;
+    }
+    let form = case.form();
+    let pretends = case.args.given.iter().any(|given| given.opt.effect.pretend && is_true(given.value.as_ref()));
+    let mut effect = form.effect;
+    if pretends {
+        effect.host = Risk::ReadOnly;
+        effect.guest = Risk::ReadOnly;
+    }
+    report(judge, case, effect, form.hint);
+    given_options(judge, case);
+    unlisted(judge, case);
+    doubt(judge, case);
+    if !pretends {
+        operands(judge, case);
+    }
+    nested(judge, case);
+}
+
+/// Without a known verb nothing else can be said.
+fn verb_is_certain(judge: &mut Judge, case: &Case<'_, '_, '_>) -> bool {
+    let Some(words) = &case.args.no_verb else { return true };
+    let known = !words.contains('…');
+    let risk = if case.entry.prefixes || !known { Risk::Destructive } else { Risk::ConfigMutation };
+    judge.find(
+        risk,
+        format!("{}:unknown-verb", case.entry.name),
+        format!("{words} is not one known verb of {}", case.entry.name),
+        Some("write the verb out"),
+    );
+    given_options(judge, case);
+    false
+}
+
+fn is_true(value: Option<&Word<'_>>) -> bool {
+    value.is_none_or(|word| {
+        word.literal().is_some_and(|text| matches!(text, "" | "1" | "yes" | "true" | "on" | "client" | "server"))
+    })
+}
+
+/// Joins an effect of the present command.
+pub fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, effect: Effect, hint: Option<&str>) {
+    judge.flag(effect);
+    let risk = judge.class(effect);
+    if risk > Risk::ReadOnly || effect.endless || effect.interactive {
+        let message = match risk {
+            Risk::Destructive => "loses data or availability, or cannot be undone",
+            Risk::ConfigMutation => "changes the system",
+            Risk::ReadOnly if effect.endless => "does not end by itself",
+            Risk::ReadOnly => "needs a person at a terminal",
+        };
+        judge.find(risk, case.code("change"), message, hint);
+    }
+}
+
+/// Judges the options alone, for commands whose operands have a rule of their own.
+pub fn options_only(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    given_options(judge, case);
+    unlisted(judge, case);
+}
+
+fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    for given in &case.args.given {
+        let effect = given.opt.effect;
+        judge.flag(effect);
+        let risk = judge.class(effect);
+        if risk > Risk::ReadOnly || effect.endless || effect.interactive {
+            let name = given.opt.name.trim_start_matches('-');
+            let message = match (risk, effect.endless, effect.interactive) {
+                (_, true, _) => format!("{} does not end by itself", shown(given.opt.name)),
+                (_, _, true) => format!("{} needs a person at a terminal", shown(given.opt.name)),
+                (Risk::Destructive, ..) => format!("{} executes something or loses data", shown(given.opt.name)),
+                _ => format!("{} changes something", shown(given.opt.name)),
+            };
+            judge.find(risk, format!("{}:option-{name}", case.entry.name), message, given.opt.hint);
+        }
+        let kind = match given.opt.takes {
+            super::table::Takes::Nothing => continue,
+            super::table::Takes::Value(kind) | super::table::Takes::Maybe(kind) => kind,
+        };
+        if let Some(value) = &given.value {
+            word(judge, case, kind, value);
+        }
+    }
+}
+
+fn shown(name: &str) -> String {
+    if name.starts_with('-') { name.to_owned() } else { format!("-{name}") }
+}
+
+fn unlisted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    for option in &case.args.unlisted {
+        // A misspelt or newer form of a dangerous option is no safer than the one that is known.
+        let stem = option.get(..5).filter(|stem| stem.starts_with("--"));
+        let all = case.form().options.iter().chain(&case.entry.form.options);
+        let near = stem.is_some_and(|stem| {
+            all.into_iter().any(|opt| judge.class(opt.effect) == Risk::Destructive && opt.name.starts_with(stem))
+        });
+        judge.find(
+            if near { Risk::Destructive } else { Risk::ConfigMutation },
+            format!("{}:unlisted-option", case.entry.name),
+            format!("{option} is not an option known to be harmless"),
+            None,
+        );
+    }
+}
+
+fn doubt(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    if case.args.computed {
+        judge.find(Risk::Destructive, "shell:computed-option", "which option is given is not known", None);
+    }
+    let inert = case.form().inert;
+    let harmless = match case.args.doubt {
+        None => true,
+        Some(Value::Open) => inert && case.argv.iter().all(|word| word.value != Value::Open || word.glob),
+        Some(_) => inert,
+    };
+    if !harmless {
+        judge.find(
+            Risk::ConfigMutation,
+            format!("{}:unknown-word", case.entry.name),
+            "a word that is not known may be an option",
+            Some("put -- before it, or write it out"),
+        );
+    }
+}
+
+fn operands(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let form = case.form();
+    for (at, operand) in case.args.operands.iter().enumerate() {
+        match form.operands.get(at).copied().or(form.rest) {
+            Some(kind) => word(judge, case, kind, operand),
+            None => judge.find(
+                Risk::ConfigMutation,
+                case.code("operand"),
+                format!("{} is one operand more than is known to be harmless", operand.shown()),
+                None,
+            ),
+        }
+    }
+}
+
+/// Judges an operand or an option's value by its kind.
+pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<'_>) {
+    let name = case.entry.name;
+    let guest = judge.locus == Locus::Guest;
+    match kind {
+        Kind::Any | Kind::Num | Kind::Command | Kind::Line => {}
+        Kind::Read => judge.reads(word),
+        Kind::Write => judge.writes(word, name),
+        Kind::Lose => lose(judge, name, word),
+        Kind::Set => judge.find(Risk::ConfigMutation, case.code("set"), format!("sets {}", word.shown()), None),
+        Kind::Destroy => {
+            judge.find(Risk::Destructive, case.code("destroy"), format!("acts on {} for good", word.shown()), None)
+        }
+        Kind::Code => judge.find(Risk::Destructive, format!("{name}:code"), "executes code that is not judged", None),
+        Kind::Shell => judge.nested_word(word, Shell::Sh, name),
+        Kind::Host => {
+            judge.affects_host(Some(word));
+            judge.find(Risk::ConfigMutation, format!("{name}:other-system"), "acts on another system", None);
+        }
+        Kind::On => {
+            let host = word.text.rsplit('@').next().unwrap_or("").to_owned();
+            judge.affects_host(Some(&Word { text: host.into(), ..borrow(word) }));
+            judge.find(Risk::ConfigMutation, format!("{name}:other-system"), "runs on another system", None);
+        }
+        Kind::Vmid => {
+            if judge.class(case.form().effect) > Risk::ReadOnly {
+                judge.affects_guest(Some(word));
+            }
+        }
+        Kind::Within => judge.affects_guest(Some(word)),
+        Kind::Container => {}
+        Kind::Checked(rule) => special::value(judge, rule, case, word),
+        Kind::Unit | Kind::StopUnit | Kind::RestartUnit => {
+            if let Some((risk, message)) = units::judge(kind, word, guest) {
+                judge.find(risk, case.code("unit"), message, None);
+            }
+        }
+        Kind::Package => {
+            if units::is_critical_package(&word.text) || word.value != Value::Known {
+                judge.find(Risk::Destructive, case.code("package"), "removes a package that the system needs", None);
+            }
+        }
+        Kind::Url => {
+            let local = ["http://127.", "http://localhost", "https://127.", "https://localhost"];
+            if word.substituted && !local.iter().any(|begin| word.text.starts_with(begin)) {
+                judge.find(
+                    Risk::Destructive,
+                    format!("{name}:sends-output"),
+                    "sends a command's output to another system",
+                    Some("write the URL out"),
+                );
+            } else if word.value >= Value::Data {
+                judge.find(
+                    Risk::ConfigMutation,
+                    format!("{name}:unknown-url"),
+                    "which URL is asked is not known",
+                    None,
+                );
+            }
+        }
+        Kind::Mode => {
+            if sets_identity(&word.text) {
+                judge.find(Risk::Destructive, format!("{name}:setuid"), "gives a program another user's rights", None);
+            }
+        }
+    }
+}
+
+/// A file or directory is removed: only a literal path to something temporary is not a loss.
+fn lose(judge: &mut Judge, name: &str, word: &Word<'_>) {
+    let temporary = word.value == Value::Known && paths::is_temporary(&word.text);
+    let risk = if temporary { Risk::ConfigMutation } else { Risk::Destructive };
+    judge.find(risk, format!("{name}:remove"), format!("removes {}", word.shown()), None);
+}
+
+fn sets_identity(mode: &str) -> bool {
+    if mode.bytes().all(|b| b.is_ascii_digit()) {
+        return mode.len() >= 4 && !matches!(mode.as_bytes()[mode.len() - 4], b'0' | b'1');
+    }
+    mode.split(',').any(|part| part.contains('s') && !part.contains('-'))
+}
+
+/// Judges the command or shell line that this one runs.
+fn nested(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let form = case.form();
+    let kinds = || form.operands.iter().copied().chain(form.rest);
+    let runs = kinds().find(|kind| matches!(kind, Kind::Command | Kind::Line));
+    let Some(runs) = runs else { return };
+    let remote = kinds().find(|kind| matches!(kind, Kind::On | Kind::Within | Kind::Container));
+    let Some(at) = case.args.command.filter(|at| *at < case.argv.len()) else {
+        return without_command(judge, case, remote);
+    };
+    let words = &case.argv[at..];
+    judge.elsewhere(remote, |judge| match runs {
+        Kind::Line => judge.line(words, case.entry.name),
+        _ => judge.wrapped(words, case.entry),
+    });
+}
+
+fn without_command(judge: &mut Judge, case: &Case<'_, '_, '_>, remote: Option<Kind>) {
+    if remote.is_some() {
+        judge.flag(Effect { interactive: true, ..Effect::READ });
+        judge.find(
+            Risk::Destructive,
+            case.code("shell"),
+            "opens a shell for a person",
+            Some("name the command that shall run there"),
+        );
+    } else if case.entry.style == Style::Posix && case.argv.len() > 1 {
+        judge.find(Risk::ConfigMutation, case.code("no-command"), "runs no command that is known", None);
+    }
+}
+
+impl Judge {
+    /// Judges something that runs at another place.
+    pub fn elsewhere(&mut self, place: Option<Kind>, judge: impl FnOnce(&mut Self)) {
+        let saved = (self.locus, self.shell);
+        match place {
+            Some(Kind::On) => (self.locus, self.shell) = (Locus::Host, Shell::Sh),
+            Some(Kind::Within | Kind::Container) => (self.locus, self.shell) = (Locus::Guest, Shell::Sh),
+            _ => {}
+        }
+        judge(self);
+        (self.locus, self.shell) = saved;
+    }
+
+    /// Judges a command that another one runs with its own argument vector.
+    pub fn wrapped(&mut self, words: &[Word<'_>], entry: &Entry) {
+        let mut words = words;
+        if matches!(entry.name, "env" | "sudo" | "doas") {
+            while let Some((first, rest)) = words.split_first() {
+                let Some((name, value)) = first.text.split_once('=') else { break };
+                self.assignment(name, (first.value == Value::Known).then_some(value), true);
+                words = rest;
+            }
+        }
+        if words.is_empty() {
+            return self.find(Risk::ConfigMutation, format!("{}:no-command", entry.name), "runs no command", None);
+        }
+        if words[0].value == Value::Known && words[0].text.starts_with('-') {
+            return self.find(
+                Risk::Destructive,
+                format!("{}:unlisted-option", entry.name),
+                format!("{} is not an option known to be harmless", words[0].text),
+                None,
+            );
+        }
+        self.argv_of(words);
+        let detached = self.detached;
+        self.detached |= matches!(entry.name, "nohup" | "setsid" | "env");
+        self.dispatch(words);
+        self.detached = detached;
+    }
+
+    /// From here on reasons show these words as the argument vector.
+    pub fn argv_of(&mut self, words: &[Word<'_>]) {
+        self.argv = words.iter().map(Word::shown).collect();
+    }
+
+    /// Judges words that are joined by blanks and read by a shell.
+    pub fn line(&mut self, words: &[Word<'_>], name: &str) {
+        if words.iter().any(|word| word.value != Value::Known) {
+            return self.find(
+                Risk::Destructive,
+                format!("{name}:computed-code"),
+                "what is executed is not known",
+                Some("write the command out literally"),
+            );
+        }
+        let text: Vec<&str> = words.iter().map(|word| word.text.as_ref()).collect();
+        self.nested_script(&text.join(" "), Shell::Sh);
+    }
+
+    /// Judges one word that a shell executes.
+    pub fn nested_word(&mut self, word: &Word<'_>, shell: Shell, name: &str) {
+        match word.literal() {
+            Some(text) => self.nested_script(text, shell),
+            None => self.find(
+                Risk::Destructive,
+                format!("{name}:computed-code"),
+                "what is executed is not known",
+                Some("write the command out literally"),
+            ),
+        }
+    }
+
+    /// Judges a text that another shell reads.
+    pub fn nested_script(&mut self, text: &str, shell: Shell) {
+        if let Some(placeholder) = self.placeholder.clone()
+            && text.contains(&placeholder)
+        {
+            self.find(Risk::Destructive, "shell:placeholder", "file names become code", Some("pass {} as an argument"));
+        }
+        let variables = std::mem::take(&mut self.variables);
+        let functions = std::mem::take(&mut self.functions);
+        let saved = (self.shell, self.nested, self.plain_splitting, self.substitutions);
+        (self.shell, self.nested, self.plain_splitting, self.substitutions) = (shell, true, true, 0);
+        self.depth += 1;
+        self.script(text);
+        self.depth -= 1;
+        (self.shell, self.nested, self.plain_splitting, self.substitutions) = saved;
+        self.variables = variables;
+        self.functions = functions;
+    }
+}

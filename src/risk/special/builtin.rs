@@ -1,0 +1,222 @@
+//! Builtins of the shell that have a grammar of their own.
+
+use crate::{
+    api::Risk,
+    risk::{
+        environment,
+        judge::{Judge, Shell},
+        rule::{Case, general},
+        word::{Binding, Value, Word, is_name},
+    },
+};
+
+/// `test` and `[`: an unknown word must not become the operator `-v`, which evaluates a subscript.
+pub fn test(judge: &mut Judge, argv: &[Word<'_>]) {
+    let operators = argv.iter().any(|word| word.is("-v") || word.is("-R"));
+    let unquoted = argv.iter().skip(1).any(|word| word.value >= Value::Data && word.text.is_empty() && word.splits);
+    if operators {
+        judge.find(Risk::ConfigMutation, "test:subscript", "`-v` evaluates a subscript as code", None);
+    } else if unquoted {
+        judge.find(
+            Risk::ConfigMutation,
+            "test:unquoted",
+            "an unquoted variable may become an operator",
+            Some("quote it: [ \"$x\" = y ]"),
+        );
+    }
+}
+
+/// `printf FORMAT …`; `-v` assigns.
+pub fn printf(judge: &mut Judge, argv: &[Word<'_>]) {
+    match argv.get(1) {
+        Some(first) if first.text.starts_with("-v") => {
+            let name = argv.get(2).and_then(Word::literal).unwrap_or("");
+            if is_name(name) && !environment::is_critical(name) {
+                judge.bind(name, Binding::Data);
+                judge.bash_only("`printf -v`");
+            } else {
+                judge.find(Risk::Destructive, "printf:variable", "sets a variable that is not a plain name", None);
+            }
+        }
+        Some(first) if first.value >= Value::Data && first.splits => {
+            judge.find(Risk::ConfigMutation, "printf:unknown-word", "the format may be the option -v", None);
+        }
+        _ => {}
+    }
+}
+
+/// `export`, `declare`, `local`, `readonly`, `typeset`, `unset`.
+pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
+    let command = argv[0].text.to_string();
+    for word in &argv[1..] {
+        if word.text.starts_with('-') && word.value == Value::Known {
+            if word.text.contains(['n', 'i', 'f']) && command != "export" {
+                judge.find(
+                    Risk::ConfigMutation,
+                    format!("{command}:attribute"),
+                    "changes how a name is evaluated",
+                    None,
+                );
+            }
+            continue;
+        }
+        let (name, value) = match word.text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.text.as_ref(), None),
+        };
+        if !is_name(name) {
+            judge.find(Risk::Destructive, format!("{command}:computed"), "which variable is meant is not known", None);
+            continue;
+        }
+        match value {
+            Some(value) => {
+                let literal = (word.value == Value::Known).then_some(value);
+                let exported = command == "export";
+                judge.assignment(name, literal, exported);
+                judge.bind(name, literal.map_or(Binding::Data, |text| Binding::Text(text.to_owned())));
+                if name == "IFS" {
+                    judge.plain_splitting = false;
+                }
+            }
+            None if command == "unset" && environment::is_critical(name) => {
+                judge.find(
+                    Risk::ConfigMutation,
+                    "unset:environment",
+                    format!("{name} matters to other commands"),
+                    None,
+                );
+            }
+            None if command == "unset" => judge.bind(name, Binding::Data),
+            None => {}
+        }
+    }
+}
+
+/// `read NAME…`.
+pub fn read(judge: &mut Judge, argv: &[Word<'_>]) {
+    let mut words = argv[1..].iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.literal() else {
+            return judge.find(Risk::Destructive, "read:computed", "which variable is set is not known", None);
+        };
+        if let Some(letters) = text.strip_prefix('-') {
+            if letters.ends_with(['a', 'd', 'i', 'n', 'N', 'p', 't', 'u']) {
+                if letters.ends_with('a') {
+                    continue;
+                }
+                words.next();
+            }
+            continue;
+        }
+        if !is_name(text) || environment::is_critical(text) {
+            judge.find(Risk::Destructive, "read:variable", format!("sets {text}"), None);
+        }
+        judge.bind(text, Binding::Data);
+    }
+}
+
+/// `set -euo pipefail`, `set -x`.
+pub fn set(judge: &mut Judge, argv: &[Word<'_>]) {
+    for word in &argv[1..] {
+        let known = word.literal().is_some_and(|text| {
+            text.strip_prefix(['-', '+']).is_some_and(|letters| letters.chars().all(|c| "euxofvCEThn".contains(c)))
+                || matches!(
+                    text,
+                    "pipefail"
+                        | "errexit"
+                        | "nounset"
+                        | "noglob"
+                        | "noclobber"
+                        | "errtrace"
+                        | "xtrace"
+                        | "verbose"
+                        | "posix"
+                        | "functrace"
+                )
+        });
+        if word.is("--") || !known {
+            return judge.find(
+                Risk::ConfigMutation,
+                "set:parameters",
+                "changes parameters that are not followed",
+                None,
+            );
+        }
+        if word.literal().is_some_and(|text| text.contains('n')) && word.is("-n") {
+            judge.find(Risk::ConfigMutation, "set:no-execution", "the rest is not executed", None);
+        }
+    }
+}
+
+/// `eval WORDS…`: only what is known is judged.
+pub fn eval(judge: &mut Judge, argv: &[Word<'_>]) {
+    let shell = judge.shell;
+    if argv.iter().any(|word| word.value != Value::Known) {
+        judge.forget_variables();
+        return judge.find(
+            Risk::Destructive,
+            "eval:computed-code",
+            "what is executed is not known",
+            Some("run the command itself"),
+        );
+    }
+    let text: Vec<&str> = argv[1..].iter().map(|word| word.text.as_ref()).collect();
+    if !text.is_empty() {
+        judge.nested_script(&text.join(" "), shell);
+    }
+    judge.forget_variables();
+}
+
+/// `exec COMMAND…`, or redirects only.
+pub fn exec(judge: &mut Judge, argv: &[Word<'_>]) {
+    let Some(rest) = argv.get(1..).filter(|rest| !rest.is_empty()) else { return };
+    if rest[0].text.starts_with('-') {
+        return judge.find(Risk::Destructive, "exec:option", "runs a program under another name", None);
+    }
+    judge.argv_of(rest);
+    judge.dispatch(rest);
+}
+
+/// `let`: arithmetic.
+pub fn arithmetic(judge: &mut Judge, _argv: &[Word<'_>]) {
+    judge.forget_variables();
+    judge.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
+}
+
+/// `kill`: signal 0 asks only; 1 and negative numbers mean the whole system.
+pub fn kill(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let mut asks = false;
+    let mut words = case.argv[1..].iter().peekable();
+    let mut targets = Vec::new();
+    let mut hard = false;
+    while let Some(word) = words.next() {
+        match word.literal() {
+            Some("-l" | "-L" | "--list" | "--table") => asks = true,
+            Some("-s" | "--signal" | "-n") => {
+                let signal = words.next();
+                asks |= signal.is_some_and(|signal| signal.is("0"));
+            }
+            Some("-0") => asks = true,
+            Some("--") => {}
+            Some(text)
+                if text.starts_with('-') && targets.is_empty() && text != "-1"
+                    || targets.is_empty() && !hard && word.text.starts_with('-') =>
+            {
+                hard = true;
+            }
+            _ => targets.push(word),
+        }
+    }
+    if asks {
+        return;
+    }
+    let whole = targets.iter().any(|word| {
+        word.value != Value::Known || matches!(&*word.text, "1" | "-1" | "0") || word.text.starts_with('-')
+    });
+    if whole {
+        judge.find(Risk::Destructive, "kill:everything", "may end init or every process", None);
+    } else {
+        judge.find(Risk::ConfigMutation, "kill:process", "ends a process", None);
+    }
+    let _ = (Shell::Sh, general as fn(&mut Judge, &Case<'_, '_, '_>));
+}

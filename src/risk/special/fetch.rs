@@ -1,0 +1,65 @@
+//! HTTP clients: what they send, where they write, which method they use.
+
+use crate::{
+    api::Risk,
+    risk::{
+        judge::Judge,
+        rule::{Case, general},
+        word::{Value, Word},
+    },
+};
+
+/// `curl` and `wget`.
+pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let name = case.entry.name;
+    for given in &case.args.given {
+        let Some(value) = &given.value else { continue };
+        match given.opt.name {
+            "X" | "--request" | "--method" => method(judge, name, value),
+            "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
+            | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
+                body(judge, name, value);
+            }
+            "o" | "--output" | "O" | "--output-document" => judge.writes(value, name),
+            _ => {}
+        }
+    }
+    if name == "wget" && !case.has("--spider") && !to_stdout(case) {
+        judge.find(
+            Risk::ConfigMutation,
+            "wget:write",
+            "writes a file",
+            Some("use wget -qO- or curl -fsS to look only"),
+        );
+    }
+}
+
+fn to_stdout(case: &Case<'_, '_, '_>) -> bool {
+    case.value(&["O", "--output-document"])
+        .is_some_and(|word| word.is("-") || word.is("/dev/stdout") || word.is("/dev/null"))
+}
+
+fn method(judge: &mut Judge, name: &str, value: &Word<'_>) {
+    match value.literal().map(str::to_ascii_uppercase).as_deref() {
+        Some("GET" | "HEAD" | "OPTIONS") => {}
+        Some("POST" | "PUT" | "PATCH") => {
+            judge.find(Risk::ConfigMutation, format!("{name}:method"), "asks a server to change something", None);
+        }
+        _ => judge.find(Risk::Destructive, format!("{name}:method"), "asks a server to delete something", None),
+    }
+}
+
+/// What is sent: a secret that leaves the system cannot be called back.
+fn body(judge: &mut Judge, name: &str, value: &Word<'_>) {
+    let text = value.text.as_ref();
+    let file = text.split_once('@').filter(|(key, _)| key.is_empty() || key.ends_with('=')).map(|(_, file)| file);
+    if let Some(file) = file
+        && crate::risk::paths::is_secret(file, true)
+    {
+        judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+        judge.find(Risk::Destructive, format!("{name}:sends-secret"), format!("sends {file} away"), None);
+    } else if value.value >= Value::Data {
+        judge.find(Risk::ConfigMutation, format!("{name}:sends-unknown"), "what is sent is not known", None);
+    }
+}

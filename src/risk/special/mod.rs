@@ -1,0 +1,101 @@
+//! Rules for commands whose grammar no table can hold: languages, expressions, builtins.
+//!
+//! A rule judges one command. `raw` rules read the argument vector themselves, `read` rules get it read by the table.
+
+mod builtin;
+mod expression;
+mod fetch;
+mod program;
+mod proxmox;
+mod shell;
+mod storage;
+mod value;
+
+use super::{judge::Judge, rule::Case, word::Word};
+
+/// Rules that read their words themselves; false when there is no such rule.
+pub fn raw(judge: &mut Judge, rule: &str, argv: &[Word<'_>]) -> bool {
+    match rule {
+        "test" => builtin::test(judge, argv),
+        "printf" => builtin::printf(judge, argv),
+        "declare" => builtin::declare(judge, argv),
+        "read" => builtin::read(judge, argv),
+        "set" => builtin::set(judge, argv),
+        "eval" => builtin::eval(judge, argv),
+        "exec" => builtin::exec(judge, argv),
+        "let" => builtin::arithmetic(judge, argv),
+        "find" => expression::find(judge, argv),
+        "ip" => expression::ip(judge, argv),
+        "dd" => storage::dd(judge, argv),
+        "tar" => return storage::tar(judge, argv),
+        _ => return false,
+    }
+    true
+}
+
+/// Rules for words that the table has read; false when there is no such rule.
+pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
+    match rule {
+        "shell" => shell::shell(judge, case),
+        "source" => shell::source(judge, case),
+        "xargs" => shell::xargs(judge, case),
+        "stdin-code" => shell::deferred(judge, case),
+        "sed" => program::sed(judge, case),
+        "awk" => program::awk(judge, case),
+        "interpreter" => program::interpreter(judge, case),
+        "fetch" => fetch::fetch(judge, case),
+        "kill" => builtin::kill(judge, case),
+        "move" => storage::move_files(judge, case),
+        "truncating" => storage::truncating(judge, case),
+        "recursive-mode" => storage::recursive_mode(judge, case),
+        "pager" => value::pager(judge, case),
+        "script" => value::script(judge, case),
+        "date" => value::date(judge, case),
+        "service" => value::service(judge, case),
+        "sysctl" => value::sysctl(judge, case),
+        "ping" => value::ping(judge, case),
+        "net-tool" => value::net_tool(judge, case),
+        "rsync" => value::rsync(judge, case),
+        "docker-run" => value::docker_run(judge, case),
+        "compose" => value::compose(judge, case),
+        "lxc-attach" => value::lxc_attach(judge, case),
+        "pvesh" => proxmox::pvesh(judge, case),
+        "qm-guest-cmd" => proxmox::guest_command(judge, case),
+        "firewall" => expression::firewall(judge, case),
+        _ => return false,
+    }
+    true
+}
+
+/// The names of the rules for single values.
+pub const VALUES: &[&str] = &[
+    "ssh-option",
+    "apt-option",
+    "header",
+    "socket",
+    "bind",
+    "run-property",
+    "run-environment",
+    "features",
+    "mountpoint",
+    "delete",
+    "remove",
+];
+
+/// Judges an option's value by the rule of this name.
+pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    match rule {
+        "ssh-option" => value::ssh_option(judge, word),
+        "apt-option" => value::apt_option(judge, word),
+        "header" => value::header(judge, word),
+        "socket" => value::socket(judge, word),
+        "bind" => value::bind(judge, word),
+        "run-property" => value::run_property(judge, word),
+        "run-environment" => value::run_environment(judge, word),
+        "features" => proxmox::features(judge, word),
+        "mountpoint" => proxmox::mountpoint(judge, word),
+        "delete" => proxmox::delete(judge, case, word),
+        "remove" => proxmox::remove(judge, word),
+        _ => {}
+    }
+}

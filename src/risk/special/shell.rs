@@ -1,0 +1,138 @@
+//! Commands that run other commands: shells, `source`, `xargs`, `at`.
+
+use crate::{
+    api::Risk,
+    risk::{
+        Locus,
+        judge::{Input, Judge, Shell},
+        rule::{Case, general, options_only},
+        word::{Value, Word},
+    },
+};
+
+/// `sh -c CODE`, `bash FILE`, `bash` with code on its standard input.
+pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let shell = if case.argv[0].text.ends_with("bash") { Shell::Bash } else { Shell::Sh };
+    general(judge, case);
+    let first = case.args.operands.first();
+    if case.has("c") {
+        match first {
+            Some(code) if code.value == Value::Data && code.fetched.is_some() => {
+                fetched(judge, code.fetched.as_deref().unwrap_or(""));
+            }
+            Some(code) => judge.nested_word(code, shell, case.entry.name),
+            None => judge.find(Risk::Destructive, "shell:computed-code", "there is no code after -c", None),
+        }
+    } else if case.has("s") || first.is_none() {
+        standard_input(judge, shell);
+    } else if let Some(file) = first {
+        match &file.fetched {
+            Some(url) => fetched(judge, url),
+            None if file.value != Value::Known || file.text.starts_with("/dev/") => judge.find(
+                Risk::Destructive,
+                "shell:computed-code",
+                "what is executed is not known",
+                Some("write the commands out"),
+            ),
+            None => program_file(judge, &file.text),
+        }
+    }
+}
+
+/// A script file: what is in it is not known.
+fn program_file(judge: &mut Judge, name: &str) {
+    let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
+    judge.find(risk, "shell:program-file", format!("executes {name}, whose content is not known"), None);
+}
+
+/// Code from a URL: an installer of known origin is a change in a guest, never on a node.
+fn fetched(judge: &mut Judge, url: &str) {
+    if !url.starts_with("https://") {
+        return judge.find(
+            Risk::Destructive,
+            "shell:fetched-code",
+            "executes code that came over an unprotected connection",
+            Some("use https"),
+        );
+    }
+    let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
+    judge.find(risk, "shell:fetched-code", format!("executes what {url} answers"), None);
+}
+
+fn standard_input(judge: &mut Judge, shell: Shell) {
+    match judge.input.clone() {
+        Input::Closed => {
+            judge.flag(crate::risk::effect::Effect { interactive: true, ..crate::risk::effect::Effect::READ });
+            judge.find(
+                Risk::ConfigMutation,
+                "shell:interactive",
+                "a shell without a command waits for a person",
+                Some("give the command with -c"),
+            );
+        }
+        Input::Text(text) => judge.nested_script(&text, shell),
+        Input::Fetched(url) => fetched(judge, &url),
+        Input::Opaque => judge.find(
+            Risk::Destructive,
+            "shell:piped-code",
+            "executes what comes through a pipe and is not known",
+            Some("write the commands out"),
+        ),
+    }
+}
+
+/// `source FILE`, `. FILE`, `run-parts`.
+pub fn source(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    judge.forget_variables();
+    match case.args.operands.first().and_then(Word::literal) {
+        Some("/etc/os-release" | "/usr/lib/os-release" | "/etc/lsb-release" | "/etc/default/locale") => {}
+        Some(file) => program_file(judge, file),
+        None => judge.find(Risk::Destructive, "source:computed", "which file is executed is not known", None),
+    }
+}
+
+/// `xargs COMMAND…`: the command gets words that are not known.
+pub fn xargs(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let outer = case.args.command.unwrap_or(case.argv.len());
+    let options = Case {
+        entry: case.entry,
+        argv: &case.argv[..outer],
+        args: crate::risk::options::read(case.entry, &case.argv[..outer]),
+    };
+    options_only(judge, &options);
+    let replace = case.value(&["I", "--replace", "i"]).and_then(|word| word.literal().map(str::to_owned));
+    let mark = replace.or_else(|| (case.has("i") || case.has("--replace") || case.has("I")).then(|| "{}".to_owned()));
+    let mut words: Vec<Word<'_>> = case.argv[outer..].iter().map(crate::risk::options::borrow).collect();
+    if words.is_empty() {
+        return;
+    }
+    match &mark {
+        Some(mark) => {
+            for word in &mut words {
+                if word.text.contains(mark.as_str()) {
+                    let begin = word.text.split(mark.as_str()).next().unwrap_or("").to_owned();
+                    let value = if begin.is_empty() || begin.starts_with('-') { Value::Data } else { Value::Tail };
+                    *word = Word::partly(begin, value);
+                }
+            }
+        }
+        None => words.push(Word { splits: true, ..Word::partly("", Value::Data) }),
+    }
+    let saved = std::mem::replace(&mut judge.placeholder, mark);
+    let input = std::mem::replace(&mut judge.input, Input::Closed);
+    judge.argv_of(&words);
+    judge.dispatch(&words);
+    judge.input = input;
+    judge.placeholder = saved;
+}
+
+/// `at`, `batch`: run later what they read now.
+pub fn deferred(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    judge.find(
+        Risk::Destructive,
+        format!("{}:deferred", case.entry.name),
+        "runs later, when nobody watches",
+        Some("run the command itself"),
+    );
+}

@@ -1,0 +1,399 @@
+//! Values and operands whose meaning decides: options of ssh and apt, bind mounts, compose verbs.
+
+use crate::{
+    api::Risk,
+    risk::{
+        Locus, environment,
+        judge::Judge,
+        paths,
+        rule::{Case, general},
+        table::Kind,
+        units,
+        word::{Value, Word},
+    },
+};
+
+/// `ssh -o NAME=VALUE`: names that execute nothing.
+pub fn ssh_option(judge: &mut Judge, word: &Word<'_>) {
+    const HARMLESS: &[&str] = &[
+        "batchmode",
+        "connecttimeout",
+        "connectionattempts",
+        "stricthostkeychecking",
+        "loglevel",
+        "serveraliveinterval",
+        "serveralivecountmax",
+        "passwordauthentication",
+        "pubkeyauthentication",
+        "identitiesonly",
+        "port",
+        "user",
+        "requesttty",
+        "controlmaster",
+        "controlpersist",
+        "tcpkeepalive",
+        "addressfamily",
+        "preferredauthentications",
+        "numberofpasswordprompts",
+        "checkhostip",
+        "compression",
+        "kbdinteractiveauthentication",
+        "gssapiauthentication",
+    ];
+    let name = word.text.split(['=', ' ']).next().unwrap_or("").to_ascii_lowercase();
+    let known_hosts = matches!(word.literal(), Some("UserKnownHostsFile=/dev/null" | "GlobalKnownHostsFile=/dev/null"));
+    if !(known_hosts || (HARMLESS.contains(&name.as_str()) && word.value == Value::Known)) {
+        judge.find(Risk::Destructive, "ssh:option", format!("-o {} may execute something", word.shown()), None);
+    }
+}
+
+/// `apt-get -o NAME=VALUE`: names that execute nothing.
+pub fn apt_option(judge: &mut Judge, word: &Word<'_>) {
+    const HARMLESS: &[&str] = &[
+        "dpkg::lock::timeout",
+        "acquire::retries",
+        "acquire::http::timeout",
+        "acquire::https::timeout",
+        "acquire::forceipv4",
+        "acquire::forceipv6",
+        "apt::get::assume-yes",
+        "dpkg::progress-fancy",
+        "dpkg::use-pty",
+        "apt::color",
+        "acquire::languages",
+        "apt::install-recommends",
+        "apt::install-suggests",
+        "acquire::check-valid-until",
+        "debug::pkgproblemresolver",
+        "quiet",
+        "apt::get::show-versions",
+    ];
+    let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+    let forces = name.eq_ignore_ascii_case("Dpkg::Options::")
+        && matches!(value, "--force-confold" | "--force-confdef" | "--force-confnew" | "--force-confmiss");
+    if word.value != Value::Known || !(forces || HARMLESS.contains(&name.to_ascii_lowercase().as_str())) {
+        judge.find(Risk::Destructive, "apt:option", format!("-o {} may execute something", word.shown()), None);
+    }
+}
+
+/// A header of an HTTP request: `@file` reads one.
+pub fn header(judge: &mut Judge, word: &Word<'_>) {
+    if word.text.starts_with('@') {
+        judge.find(Risk::ConfigMutation, "curl:header-file", "sends what stands in a file", None);
+    }
+    let low = word.text.to_ascii_lowercase();
+    if low.starts_with("authorization") || low.contains("token") || low.starts_with("cookie") {
+        judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+    }
+}
+
+/// A Unix socket behind an HTTP request: Docker's takes the machine over, but only by other methods than GET.
+pub fn socket(judge: &mut Judge, word: &Word<'_>) {
+    if word.value != Value::Known {
+        judge.find(Risk::ConfigMutation, "curl:socket", "which socket is asked is not known", None);
+    }
+}
+
+/// A bind mount of a container.
+pub fn bind(judge: &mut Judge, word: &Word<'_>) {
+    let source = word.text.split("source=").nth(1).or_else(|| word.text.split("src=").nth(1));
+    let source = match source {
+        Some(rest) => rest.split(',').next().unwrap_or(""),
+        None => word.text.split(':').next().unwrap_or(""),
+    };
+    let path = paths::normalise(source);
+    let system = [
+        "/", "/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/var", "/home", "/bin", "/lib", "/var/lib",
+        "/run", "/var/run",
+    ];
+    if source.ends_with("docker.sock")
+        || system.contains(&path.trim_end_matches('/')) && !path.is_empty()
+        || path == "/"
+        || paths::is_fatal(&path, judge.locus)
+    {
+        judge.find(Risk::Destructive, "docker:bind", format!("gives the container {source} of its host"), None);
+    }
+}
+
+/// `systemd-run -p NAME=VALUE`.
+pub fn run_property(judge: &mut Judge, word: &Word<'_>) {
+    let name = word.text.split('=').next().unwrap_or("");
+    if name.starts_with("Exec") || name.starts_with("OnFailure") || name.contains("Root") || word.value != Value::Known
+    {
+        judge.find(Risk::Destructive, "systemd-run:property", format!("{} may execute something", word.shown()), None);
+    }
+}
+
+/// `systemd-run -E NAME=VALUE`.
+pub fn run_environment(judge: &mut Judge, word: &Word<'_>) {
+    let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+    let value = (word.value == Value::Known).then_some(value);
+    let risk = environment::judge(name, value, true);
+    if risk > Risk::ReadOnly {
+        judge.find(risk, format!("environment:{name}"), format!("{name} may change what the command does"), None);
+    }
+}
+
+/// `less` and the like: `+COMMAND` executes.
+pub fn pager(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    if case.args.operands.iter().any(|word| word.text.starts_with('+')) {
+        judge.find(Risk::Destructive, "pager:command", "a pager command may execute something", None);
+    }
+}
+
+/// `script -c COMMAND FILE`: what it runs goes on after the terminal is gone.
+pub fn script(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let detached = std::mem::replace(&mut judge.detached, true);
+    general(judge, case);
+    judge.detached = detached;
+}
+
+/// `date`: an operand that is not a format sets the clock.
+pub fn date(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    if case.args.operands.iter().any(|word| !word.text.starts_with('+')) {
+        judge.find(Risk::ConfigMutation, "date:set", "sets the clock", Some("begin a format with +"));
+    }
+}
+
+/// `sysctl`: `name=value` sets.
+pub fn sysctl(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    for word in &case.args.operands {
+        if word.text.contains('=') || word.value >= Value::Data {
+            let code = [
+                "kernel.core_pattern",
+                "kernel.modprobe",
+                "kernel.hotplug",
+                "kernel.sysrq",
+                "kernel.panic",
+                "kernel.poweroff_cmd",
+            ];
+            let fatal = code.iter().any(|name| word.text.replace('/', ".").starts_with(name));
+            let risk = if fatal { Risk::Destructive } else { Risk::ConfigMutation };
+            judge.find(risk, "sysctl:set", format!("sets {}", word.shown()), None);
+        }
+    }
+}
+
+/// `ping` without a count does not end.
+pub fn ping(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    if case.has("f") {
+        judge.find(Risk::ConfigMutation, "ping:flood", "floods the network", None);
+    }
+    if case.entry.name != "fping" && !case.has("c") && !case.has("w") && !case.has("V") {
+        judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
+        judge.find(Risk::ReadOnly, "ping:endless", "does not end by itself", Some("use ping -c 3"));
+    }
+}
+
+/// `service NAME ACTION`.
+pub fn service(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    if case.args.operands.is_empty() && case.argv.iter().any(|word| word.is("--status-all")) {
+        return;
+    }
+    let (Some(name), Some(action)) = (case.args.operands.first(), case.args.operands.get(1)) else {
+        return judge.find(Risk::ConfigMutation, "service:unknown", "what is done is not known", None);
+    };
+    let kind = match action.literal() {
+        Some("status") => return,
+        Some("stop") => Kind::StopUnit,
+        Some("restart" | "force-reload") => Kind::RestartUnit,
+        _ => Kind::Unit,
+    };
+    judge.find(Risk::ConfigMutation, "service:change", "changes a service", None);
+    if let Some((risk, message)) = units::judge(kind, name, judge.locus == Locus::Guest) {
+        judge.find(risk, "service:unit", message, None);
+    }
+}
+
+/// Old network tools: listing is harmless, setting may cut the way.
+pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let words: Vec<&str> = case.argv[1..].iter().map(|word| word.text.as_ref()).collect();
+    let harmless = match case.entry.name {
+        "arp" => words.iter().all(|word| matches!(*word, "-a" | "-n" | "-e" | "-an" | "-v")),
+        "route" => words.iter().all(|word| matches!(*word, "-n" | "-e" | "-ee" | "-v" | "-6")),
+        "ifconfig" | "iwconfig" => words.len() <= 1 && words.iter().all(|word| !word.contains('=')),
+        "ethtool" => {
+            words.len() == 1
+                || words.first().is_some_and(|word| {
+                    matches!(
+                        *word,
+                        "-i" | "-S"
+                            | "-k"
+                            | "-a"
+                            | "-c"
+                            | "-g"
+                            | "-l"
+                            | "-n"
+                            | "-T"
+                            | "-m"
+                            | "-P"
+                            | "-x"
+                            | "--show-offload"
+                            | "--statistics"
+                            | "--driver"
+                    )
+                })
+        }
+        "bridge" | "tc" | "iw" => {
+            words.iter().any(|word| matches!(*word, "show" | "list" | "ls" | "dev" | "info"))
+                && !words.iter().any(|word| {
+                    matches!(
+                        *word,
+                        "add" | "del" | "delete" | "set" | "change" | "replace" | "flush" | "a" | "d" | "monitor"
+                    )
+                })
+        }
+        "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
+        _ => false,
+    };
+    let known = case.argv.iter().all(|word| word.value == Value::Known);
+    if !(harmless && known) {
+        judge.find(Risk::Destructive, format!("{}:change", case.entry.name), "may cut the way to this system", None);
+    }
+}
+
+/// `rsync`: another system in an operand, a device or protected directory as target.
+pub fn rsync(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    for operand in &case.args.operands {
+        if let Some((host, _)) = operand.text.split_once(':').filter(|(host, _)| !host.contains('/')) {
+            let host = host.rsplit('@').next().unwrap_or(host).to_owned();
+            judge.affects_host(Some(&Word::known(host)));
+        }
+    }
+    if let Some(target) = case.args.operands.last().filter(|word| !word.text.contains(':')) {
+        judge.writes(target, "rsync");
+    }
+}
+
+/// `docker run IMAGE COMMAND`.
+pub fn docker_run(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    for given in &case.args.given {
+        let shares = matches!(given.opt.name, "--network" | "--net")
+            && given.value.as_ref().is_some_and(|word| word.text.starts_with("container:"));
+        if shares {
+            judge.find(Risk::ConfigMutation, "docker:network", "shares another container's network", None);
+        }
+    }
+}
+
+/// `docker compose [OPTIONS] VERB`.
+pub fn compose(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let at = case.argv.iter().position(|word| word.is("compose")).map_or(1, |at| at + 1);
+    let mut words = case.argv[at.min(case.argv.len())..].iter();
+    let mut verb = None;
+    while let Some(word) = words.next() {
+        match word.literal() {
+            Some(
+                "-f"
+                | "--file"
+                | "-p"
+                | "--project-name"
+                | "--profile"
+                | "--project-directory"
+                | "--env-file"
+                | "--ansi"
+                | "--progress"
+                | "--parallel",
+            ) => {
+                words.next();
+            }
+            Some(text) if text.starts_with('-') => {
+                if matches!(text, "--version" | "-v" | "--help") {
+                    return;
+                }
+            }
+            Some(text) => {
+                verb = Some(text);
+                break;
+            }
+            None => break,
+        }
+    }
+    let rest: Vec<&Word<'_>> = words.collect();
+    let has = |names: &[&str]| rest.iter().any(|word| names.iter().any(|name| word.is(name)));
+    let known = rest.iter().all(|word| word.value == Value::Known);
+    match verb {
+        Some("ps" | "ls" | "images" | "top" | "config" | "version" | "port" | "stats" | "volumes") if known => {
+            let writes = has(&["-o", "--output"]);
+            if writes {
+                judge.find(Risk::ConfigMutation, "docker:compose-write", "writes a file", None);
+            }
+        }
+        Some("logs") if known => {
+            if has(&["-f", "--follow"]) {
+                judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
+                judge.find(
+                    Risk::ReadOnly,
+                    "docker:compose-logs",
+                    "does not end by itself",
+                    Some("use --tail 200 without -f"),
+                );
+            }
+        }
+        Some("down") if !has(&["-v", "--volumes", "--rmi"]) && known => {
+            judge.find(Risk::ConfigMutation, "docker:compose-down", "stops and removes the project's containers", None);
+        }
+        Some(
+            "up" | "start" | "stop" | "restart" | "pull" | "build" | "create" | "pause" | "unpause" | "push" | "run"
+            | "scale" | "watch" | "cp",
+        ) => {
+            judge.find(Risk::ConfigMutation, "docker:compose", "changes the project's containers", None);
+        }
+        Some("exec") => compose_exec(judge, &rest),
+        _ => {
+            judge.find(Risk::Destructive, "docker:compose", "removes containers or volumes, or is not understood", None)
+        }
+    }
+}
+
+fn compose_exec(judge: &mut Judge, rest: &[&Word<'_>]) {
+    let Some(service) = rest.iter().position(|word| !word.text.starts_with('-')) else {
+        return judge.find(Risk::Destructive, "docker:compose-exec", "what is executed is not known", None);
+    };
+    let options = &rest[..service];
+    if options.iter().any(|word| !matches!(word.literal(), Some("-T" | "-t" | "-i" | "-it" | "-d" | "--no-TTY"))) {
+        return judge.find(Risk::ConfigMutation, "docker:compose-exec", "an option that is not known", None);
+    }
+    let words: Vec<Word<'_>> = rest[service + 1..].iter().map(|word| crate::risk::options::borrow(word)).collect();
+    if words.is_empty() {
+        return judge.find(Risk::Destructive, "docker:compose-exec", "what is executed is not known", None);
+    }
+    judge.elsewhere(Some(Kind::Container), |judge| {
+        judge.argv_of(&words);
+        judge.dispatch(&words);
+    });
+}
+
+/// `lxc-attach -n GUEST -- COMMAND`.
+pub fn lxc_attach(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let at = case.args.command.unwrap_or(case.argv.len());
+    for given in &case.args.given {
+        if let Some(value) = &given.value
+            && matches!(given.opt.name, "n" | "--name")
+        {
+            judge.affects_guest(Some(value));
+        }
+        let risk = judge.class(given.opt.effect);
+        if risk > Risk::ReadOnly {
+            judge.find(risk, "lxc-attach:option", "leaves the container's confinement", None);
+        }
+    }
+    for option in &case.args.unlisted {
+        judge.find(Risk::Destructive, "lxc-attach:option", format!("{option} is not known"), None);
+    }
+    let words = &case.argv[at..];
+    if words.is_empty() {
+        judge.flag(crate::risk::effect::Effect { interactive: true, ..crate::risk::effect::Effect::READ });
+        return judge.find(Risk::Destructive, "lxc-attach:shell", "opens a shell for a person", None);
+    }
+    judge.elsewhere(Some(Kind::Within), |judge| {
+        judge.argv_of(words);
+        judge.dispatch(words);
+    });
+}

@@ -1,0 +1,429 @@
+//! The command tables: what each command, option and verb does, as data.
+//!
+//! Owns the format of `tables/*.risk` and the lookup; must not know the shell. The format is described in
+//! `tables/README.md`; a test reads every example line in it.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use super::effect::Effect;
+
+/// How a command reads its options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// getopt_long: clusters, glued values, `--x=v`, abbreviations, options after operands.
+    #[default]
+    Gnu,
+    /// The same, but the first operand ends the options.
+    Posix,
+    /// Perl's Getopt::Long as Proxmox uses it: one or two dashes, any case, abbreviations.
+    Perl,
+    /// Long options with one dash (`-name value`), no clusters.
+    Dash,
+    /// No options: every word is an operand.
+    Plain,
+}
+
+/// What an operand or an option's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Harmless text.
+    Any,
+    /// A number or a time span; harmless.
+    Num,
+    /// A file that is read.
+    Read,
+    /// A file or device that is written.
+    Write,
+    /// A file or directory that is removed.
+    Lose,
+    /// Its presence makes the command a change.
+    Set,
+    /// Its presence makes the command destructive.
+    Destroy,
+    /// Code in a language that is not judged.
+    Code,
+    /// One word that a shell executes.
+    Shell,
+    /// This and all later words form a command.
+    Command,
+    /// This and all later words, joined by blanks, are executed by a shell.
+    Line,
+    /// Another system.
+    Host,
+    /// Another system on which the rest runs.
+    On,
+    /// A guest of this node.
+    Vmid,
+    /// A guest of this node in which the rest runs.
+    Within,
+    /// A container in which the rest runs.
+    Container,
+    /// A unit or service that is started or changed.
+    Unit,
+    /// A unit or service that is stopped or disabled.
+    StopUnit,
+    /// A unit or service that is restarted.
+    RestartUnit,
+    /// A package that is removed.
+    Package,
+    /// A URL.
+    Url,
+    /// A mode for chmod.
+    Mode,
+    /// A value with a rule of its own, by the rule's name.
+    Checked(&'static str),
+}
+
+/// Whether an option takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// No value.
+    Nothing,
+    /// A value, glued, after `=`, or the next word.
+    Value(Kind),
+    /// A value only when glued or after `=`.
+    Maybe(Kind),
+}
+
+/// One option.
+#[derive(Clone, Debug)]
+pub struct Opt {
+    /// A single letter without its dash, or the whole word with its dashes: `n`, `--lines`, `-name`.
+    pub name: &'static str,
+    /// Its value.
+    pub takes: Takes,
+    /// What it makes of the command.
+    pub effect: Effect,
+    /// What to do instead.
+    pub hint: Option<&'static str>,
+}
+
+/// What a command or verb accepts and does.
+#[derive(Clone, Debug, Default)]
+pub struct Form {
+    /// What it does without options.
+    pub effect: Effect,
+    /// Whether nothing that it accepts can do harm, so that words of unknown value are harmless too.
+    pub inert: bool,
+    /// Its options.
+    pub options: Vec<Opt>,
+    /// The kinds of its operands, in order.
+    pub operands: Vec<Kind>,
+    /// The kind of all further operands; `None` when there may be none.
+    pub rest: Option<Kind>,
+    /// What to do instead.
+    pub hint: Option<&'static str>,
+    /// A rule written in code that takes the place of the general one.
+    pub rule: Option<&'static str>,
+}
+
+/// A subcommand.
+#[derive(Clone, Debug)]
+pub struct Verb {
+    /// One or more words: `guest exec`.
+    pub name: &'static str,
+    /// What it accepts and does.
+    pub form: Form,
+}
+
+/// A command.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The name that reasons use.
+    pub name: &'static str,
+    /// How it reads options.
+    pub style: Style,
+    /// Options before a verb, and the whole form of a command without verbs.
+    pub form: Form,
+    /// Its subcommands; empty when it has none.
+    pub verbs: Vec<Verb>,
+    /// Whether a unique beginning of a verb is the verb.
+    pub prefixes: bool,
+    /// How many verbs the last `verb` line named: option lines after it belong to all of them.
+    twins: usize,
+}
+
+/// An example line of a table: the verdict on a host and in a guest, and the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// `R`, `C` or `D` on a host.
+    pub host: char,
+    /// `R`, `C` or `D` in a guest.
+    pub guest: char,
+    /// The command line.
+    pub command: &'static str,
+    /// The table and line it stands in.
+    pub place: (&'static str, usize),
+}
+
+/// All tables, read.
+pub struct Tables {
+    entries: Vec<Entry>,
+    names: HashMap<&'static str, usize, Fnv>,
+    /// The examples, for the test.
+    pub examples: Vec<Example>,
+    /// Lines that could not be read, for the test: `file:line: why`.
+    pub faults: Vec<String>,
+}
+
+/// The tables of this build.
+pub static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables::read(super::tables::SOURCES));
+
+type Fnv = std::hash::BuildHasherDefault<FnvHasher>;
+
+/// A short hash for short names.
+#[derive(Default)]
+pub struct FnvHasher(u64);
+
+impl std::hash::Hasher for FnvHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+impl Tables {
+    /// The entry of a command.
+    pub fn command(&self, name: &str) -> Option<&Entry> {
+        self.names.get(name).and_then(|at| self.entries.get(*at))
+    }
+
+    /// Every entry, in the order of the tables.
+    #[cfg(test)]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn read(sources: &[(&'static str, &'static str)]) -> Self {
+        let mut tables =
+            Tables { entries: Vec::new(), names: HashMap::default(), examples: Vec::new(), faults: Vec::new() };
+        for (file, text) in sources {
+            for (number, line) in text.lines().enumerate() {
+                if let Err(why) = tables.line(line.trim(), (file, number + 1)) {
+                    tables.faults.push(format!("{file}:{}: {why}: {line}", number + 1));
+                }
+            }
+        }
+        tables
+    }
+
+    fn line(&mut self, line: &'static str, place: (&'static str, usize)) -> Result<(), &'static str> {
+        let (head, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match head {
+            "" | "#" => Ok(()),
+            "cmd" => self.start(rest),
+            ">" => self.example(rest, place),
+            _ => {
+                let entry = self.entries.last_mut().ok_or("no cmd before it")?;
+                entry.line(head, rest.trim())
+            }
+        }
+    }
+
+    fn start(&mut self, names: &'static str) -> Result<(), &'static str> {
+        let mut names = names.split_whitespace();
+        let name = names.next().ok_or("no name")?;
+        let at = self.entries.len();
+        self.entries.push(Entry {
+            name,
+            style: Style::Gnu,
+            form: Form { rest: Some(Kind::Any), ..Form::default() },
+            verbs: Vec::new(),
+            prefixes: false,
+            twins: 0,
+        });
+        for name in std::iter::once(name).chain(names) {
+            if self.names.insert(name, at).is_some() {
+                return Err("the command is defined twice");
+            }
+        }
+        Ok(())
+    }
+
+    fn example(&mut self, rest: &'static str, place: (&'static str, usize)) -> Result<(), &'static str> {
+        let (risks, command) = rest.split_once(' ').ok_or("an example needs a verdict and a command")?;
+        let mut risks = risks.split('/').filter_map(|risk| risk.chars().next());
+        let host = risks.next().ok_or("no verdict")?;
+        let guest = risks.next().unwrap_or(host);
+        self.examples.push(Example { host, guest, command, place });
+        Ok(())
+    }
+}
+
+impl Entry {
+    fn line(&mut self, head: &str, rest: &'static str) -> Result<(), &'static str> {
+        match head {
+            "style" => {
+                self.style = match rest {
+                    "gnu" => Style::Gnu,
+                    "posix" => Style::Posix,
+                    "perl" => Style::Perl,
+                    "dash" => Style::Dash,
+                    "plain" => Style::Plain,
+                    _ => return Err("no such style"),
+                };
+                self.prefixes |= self.style == Style::Perl;
+                Ok(())
+            }
+            "prefixes" => {
+                self.prefixes = true;
+                Ok(())
+            }
+            "verb" => self.verb(rest),
+            _ if self.verbs.is_empty() => self.form.line(head, rest, self.style),
+            _ => {
+                let first = self.verbs.len() - self.twins.min(self.verbs.len());
+                self.verbs[first..].iter_mut().try_for_each(|verb| verb.form.line(head, rest, self.style))
+            }
+        }
+    }
+
+    /// `verb name|alias read inert vmid any* ! hint`
+    fn verb(&mut self, rest: &'static str) -> Result<(), &'static str> {
+        let (rest, hint) = split_hint(rest);
+        let (names, words) = rest.split_once(" = ").ok_or("a verb needs ` = ` and its effect")?;
+        let form = Form::read(words, hint)?;
+        let before = self.verbs.len();
+        for name in names.split('|').map(str::trim).filter(|name| !name.is_empty()) {
+            self.verbs.push(Verb { name, form: form.clone() });
+        }
+        self.twins = self.verbs.len() - before;
+        Ok(())
+    }
+}
+
+impl Form {
+    /// An effect, then the kinds of operands.
+    fn read(words: &'static str, hint: Option<&'static str>) -> Result<Self, &'static str> {
+        let mut form = Form { rest: Some(Kind::Any), hint, ..Form::default() };
+        let mut kinds = false;
+        // `read` is a class first and a kind of operand after that.
+        let mut classed = false;
+        for word in words.split_whitespace() {
+            if word == "inert" {
+                form.inert = true;
+            } else if let Some(rule) = word.strip_prefix("rule:") {
+                form.rule = Some(rule);
+            } else if let Some(effect) = Effect::word(word).filter(|_| !(classed && word == "read")) {
+                classed = true;
+                form.effect = form.effect.join(effect);
+            } else {
+                if !kinds {
+                    form.rest = None;
+                    kinds = true;
+                }
+                form.operand(word)?;
+            }
+        }
+        Ok(form)
+    }
+
+    fn operand(&mut self, word: &'static str) -> Result<(), &'static str> {
+        if word == "none" {
+            self.rest = None;
+        } else if let Some(kind) = word.strip_suffix('*') {
+            self.rest = Some(Kind::read(kind)?);
+        } else {
+            self.operands.push(Kind::read(word)?);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, head: &str, rest: &'static str, style: Style) -> Result<(), &'static str> {
+        let (rest, hint) = split_hint(rest);
+        match head {
+            "is" => {
+                let form = Form::read(rest, hint)?;
+                let options = std::mem::take(&mut self.options);
+                *self = Form { options, ..form };
+                Ok(())
+            }
+            "opt" => {
+                let mut effect = Effect::READ;
+                for word in rest.split_whitespace() {
+                    match Effect::word(word) {
+                        Some(more) => effect = effect.join(more),
+                        None => self.option(word, effect, hint, style)?,
+                    }
+                }
+                Ok(())
+            }
+            _ => Err("no such keyword"),
+        }
+    }
+
+    /// `-abc`, `-abn:`, `-n:read`, `--lines:num`, `--color?`, `--color?write`.
+    fn option(
+        &mut self,
+        word: &'static str,
+        effect: Effect,
+        hint: Option<&'static str>,
+        style: Style,
+    ) -> Result<(), &'static str> {
+        let split = word.char_indices().skip(2).find(|(_, c)| matches!(c, ':' | '?')).map(|(at, _)| at);
+        let (name, takes) = match split {
+            Some(at) => {
+                let kind = Kind::read(&word[at + 1..])?;
+                let takes = if word.as_bytes()[at] == b':' { Takes::Value(kind) } else { Takes::Maybe(kind) };
+                (&word[..at], takes)
+            }
+            None => (word, Takes::Nothing),
+        };
+        let letters = name.strip_prefix('-').ok_or("an option begins with a dash")?;
+        if letters.starts_with('-') || style == Style::Dash {
+            self.options.push(Opt { name, takes, effect, hint });
+        } else if !letters.is_ascii() {
+            return Err("letters beyond ASCII");
+        } else {
+            // As in getopt's own notation only the last letter has the value.
+            for at in 0..letters.len() {
+                let takes = if at + 1 == letters.len() { takes } else { Takes::Nothing };
+                self.options.push(Opt { name: &letters[at..=at], takes, effect, hint });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn split_hint(rest: &'static str) -> (&'static str, Option<&'static str>) {
+    match rest.split_once(" ! ") {
+        Some((rest, hint)) => (rest, Some(hint.trim())),
+        None => (rest, None),
+    }
+}
+
+impl Kind {
+    fn read(word: &'static str) -> Result<Self, &'static str> {
+        Ok(match word {
+            "" | "any" => Kind::Any,
+            "num" => Kind::Num,
+            "read" => Kind::Read,
+            "write" => Kind::Write,
+            "lose" => Kind::Lose,
+            "set" => Kind::Set,
+            "destroy" => Kind::Destroy,
+            "code" => Kind::Code,
+            "shell" => Kind::Shell,
+            "command" => Kind::Command,
+            "line" => Kind::Line,
+            "host" => Kind::Host,
+            "on" => Kind::On,
+            "vmid" => Kind::Vmid,
+            "within" => Kind::Within,
+            "container" => Kind::Container,
+            "unit" => Kind::Unit,
+            "stop-unit" => Kind::StopUnit,
+            "restart-unit" => Kind::RestartUnit,
+            "package" => Kind::Package,
+            "url" => Kind::Url,
+            "mode" => Kind::Mode,
+            _ if super::special::VALUES.contains(&word) => Kind::Checked(word),
+            _ => return Err("no such kind of operand"),
+        })
+    }
+}

@@ -1,0 +1,590 @@
+//! Words: what a shell word will be when the command runs, as far as the text alone tells.
+//!
+//! Owns quote removal and the knowledge of variables; must not know any command.
+
+use std::borrow::Cow;
+
+use rable::{Node, NodeKind};
+
+/// How much of a word is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Value {
+    /// The text is the argument, exactly.
+    Known,
+    /// The text is a known beginning (never of an option), the rest is not known: `/etc/*.cfg`, `"/srv/$x"`.
+    Tail,
+    /// Not known, but made by this very script: a loop variable, the output of a judged command.
+    Data,
+    /// Not known at all: the environment, positional parameters, a pattern that may become an option.
+    Open,
+}
+
+/// One argument as far as it is known.
+#[derive(Clone, Debug)]
+pub struct Word<'a> {
+    /// The argument, or its known beginning.
+    pub text: Cow<'a, str>,
+    /// How much of it is known.
+    pub value: Value,
+    /// Holds a shell pattern.
+    pub glob: bool,
+    /// Comes from a brace expansion.
+    pub brace: bool,
+    /// Holds the text of a variable.
+    pub expanded: bool,
+    /// May become several words, or none.
+    pub splits: bool,
+    /// Holds the output of a command.
+    pub substituted: bool,
+    /// Is what this URL answers, and nothing else.
+    pub fetched: Option<String>,
+    /// Where it stands, in characters of the text that was parsed; `(0, 0)` when it has no place of its own.
+    pub span: (usize, usize),
+}
+
+impl<'a> Word<'a> {
+    /// A word whose text is known.
+    pub fn known(text: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            text: text.into(),
+            value: Value::Known,
+            glob: false,
+            brace: false,
+            expanded: false,
+            splits: false,
+            substituted: false,
+            fetched: None,
+            span: (0, 0),
+        }
+    }
+
+    /// A word about which this much is known.
+    pub fn partly(text: impl Into<Cow<'a, str>>, value: Value) -> Self {
+        Self { value, ..Self::known(text) }
+    }
+
+    /// The exact text, when it is known.
+    pub fn literal(&self) -> Option<&str> {
+        (self.value == Value::Known).then_some(self.text.as_ref())
+    }
+
+    /// Whether this is known to be exactly `text`.
+    pub fn is(&self, text: &str) -> bool {
+        self.value == Value::Known && self.text == text
+    }
+
+    /// Whether the word may be taken for an option by the command.
+    pub fn may_be_option(&self) -> bool {
+        match self.value {
+            Value::Known => self.text.len() > 1 && self.text.starts_with('-'),
+            Value::Tail => false,
+            Value::Data | Value::Open => true,
+        }
+    }
+
+    /// For display: the text, with `…` for what is not known.
+    pub fn shown(&self) -> String {
+        match self.value {
+            Value::Known => self.text.to_string(),
+            _ => format!("{}…", self.text),
+        }
+    }
+}
+
+/// What reading a word found besides its value.
+#[derive(Default)]
+pub struct Found<'a> {
+    /// Substitutions to be judged.
+    pub commands: Vec<(&'a Node, Kind)>,
+    /// Text that must be parsed and judged as a word on its own (nested in `${…}` or arithmetic).
+    pub nested: Vec<String>,
+    /// What hides a value on purpose or executes it: the word is obfuscated.
+    pub obfuscated: Option<&'static str>,
+    /// Syntax that only bash understands.
+    pub bash_only: bool,
+    /// Arithmetic over variables whose text is not known to be a number.
+    pub arithmetic: bool,
+}
+
+/// The kind of substitution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `$(…)` or backticks.
+    Command,
+    /// `<(…)`.
+    ReadFrom,
+    /// `>(…)`.
+    WriteTo,
+}
+
+/// What is known about a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// Its exact value.
+    Text(String),
+    /// Set by this script to something not known.
+    Data,
+    /// Only digits, whatever they are.
+    Number,
+}
+
+/// Looks a variable up.
+pub trait Variables {
+    /// What is known about `name`; `None` when this script did not set it.
+    fn variable(&self, name: &str) -> Option<&Binding>;
+    /// Whether unquoted expansions split at blanks only.
+    fn plain_splitting(&self) -> bool;
+}
+
+/// Reads a word node. Brace expansions may make several words of it.
+pub fn read<'a>(node: &'a Node, vars: &dyn Variables, found: &mut Found<'a>) -> Vec<Word<'a>> {
+    let span = (node.span.start, node.span.end);
+    let NodeKind::Word { value, parts, .. } = &node.kind else {
+        found.obfuscated = Some("a word of an unexpected kind");
+        return vec![Word { span, ..Word::partly("", Value::Open) }];
+    };
+    if is_plain(value) || matches!(value.as_str(), "[" | "]" | "{}" | "{" | "}" | "!") {
+        return vec![Word { span, ..Word::known(value.as_str()) }];
+    }
+    let mut reader = Reader::new(vars, found);
+    for part in parts {
+        reader.part(part);
+    }
+    let mut words = reader.finish(span);
+    if let [word] = words.as_mut_slice() {
+        word.fetched = fetched(parts, vars);
+    }
+    words
+}
+
+/// The URL, when the word is nothing but `$(curl URL)` or `<(curl URL)`.
+fn fetched(parts: &[Node], vars: &dyn Variables) -> Option<String> {
+    let quote = |node: &Node| matches!(&node.kind, NodeKind::WordLiteral { value } if value == "\"");
+    let only = match parts {
+        [only] => only,
+        [open, only, close] if quote(open) && quote(close) => only,
+        _ => return None,
+    };
+    let (NodeKind::CommandSubstitution { command, .. } | NodeKind::ProcessSubstitution { command, .. }) = &only.kind
+    else {
+        return None;
+    };
+    let NodeKind::Command { words, redirects, assignments } = &command.kind else { return None };
+    if !redirects.is_empty() || !assignments.is_empty() {
+        return None;
+    }
+    let argv: Vec<Word<'_>> = words.iter().flat_map(|node| read(node, vars, &mut Found::default())).collect();
+    match super::source::of(&argv) {
+        super::judge::Input::Fetched(url) => Some(url),
+        _ => None,
+    }
+}
+
+/// Letters that mean themselves to every shell wherever they stand in a word.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(
+            |b| matches!(b, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' | b':' | b'=' | b',' | b'+' | b'%' | b'@'),
+        )
+}
+
+struct Reader<'v, 'f, 'a> {
+    vars: &'v dyn Variables,
+    found: &'f mut Found<'a>,
+    /// Alternatives made by brace expansions; one when there is none.
+    texts: Vec<String>,
+    value: Value,
+    /// Text after the first unknown piece is dropped: only a beginning is kept.
+    open: bool,
+    glob: bool,
+    brace: bool,
+    expanded: bool,
+    splits: bool,
+    substituted: bool,
+    double: bool,
+    quoted: bool,
+}
+
+const MAX_BRACE_WORDS: usize = 64;
+
+impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
+    fn new(vars: &'v dyn Variables, found: &'f mut Found<'a>) -> Self {
+        Self {
+            vars,
+            found,
+            texts: vec![String::new()],
+            value: Value::Known,
+            open: false,
+            glob: false,
+            brace: false,
+            expanded: false,
+            splits: false,
+            substituted: false,
+            double: false,
+            quoted: false,
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        if !self.open {
+            for text in &mut self.texts {
+                text.push(c);
+            }
+        }
+    }
+
+    fn push_str(&mut self, more: &str) {
+        if !self.open {
+            for text in &mut self.texts {
+                text.push_str(more);
+            }
+        }
+    }
+
+    /// The rest of the word is not known; `splits` when it may become several words.
+    fn unknown(&mut self, value: Value, splits: bool) {
+        let begins = self.texts.iter().all(|text| !text.is_empty() && !text.starts_with('-'));
+        let value = if begins && !splits { Value::Tail } else { value };
+        self.value = self.value.max(value);
+        self.splits |= splits;
+        self.open = true;
+    }
+
+    fn obfuscated(&mut self, what: &'static str) {
+        self.found.obfuscated.get_or_insert(what);
+        self.unknown(Value::Open, true);
+    }
+
+    fn part(&mut self, part: &'a Node) {
+        let quoted = self.double;
+        match &part.kind {
+            NodeKind::WordLiteral { value } => self.literal(value),
+            NodeKind::AnsiCQuote { content, .. } => {
+                self.found.bash_only = true;
+                self.quoted = true;
+                match decode_ansi(content) {
+                    Some(text) => self.push_str(&text),
+                    None => self.obfuscated("an escape that is not plain text"),
+                }
+            }
+            NodeKind::LocaleString { .. } => self.obfuscated("a translated string"),
+            NodeKind::ParamExpansion { param, op, arg } => self.parameter(param, op.as_deref(), arg.as_deref()),
+            NodeKind::ParamLength { param } => {
+                if !is_name(param) && !matches!(param.as_str(), "@" | "*" | "#" | "?") {
+                    self.obfuscated("a length of something computed");
+                }
+                self.digits();
+            }
+            NodeKind::ParamIndirect { .. } => self.obfuscated("an indirect expansion"),
+            NodeKind::CommandSubstitution { command, .. } => {
+                self.found.commands.push((command, Kind::Command));
+                self.substituted = true;
+                self.unknown(Value::Data, !quoted);
+            }
+            NodeKind::ProcessSubstitution { direction, command } => {
+                self.found.bash_only = true;
+                let kind = if direction.starts_with('>') { Kind::WriteTo } else { Kind::ReadFrom };
+                self.found.commands.push((command, kind));
+                self.push_str("/dev/fd/");
+                self.unknown(Value::Tail, false);
+            }
+            NodeKind::ArithmeticExpansion { expression } => {
+                self.arithmetic(expression.as_deref());
+                self.digits();
+            }
+            NodeKind::BraceExpansion { content } => self.braces(content),
+            _ => self.obfuscated("syntax that is not understood"),
+        }
+    }
+
+    /// Some digits stand here.
+    fn digits(&mut self) {
+        if self.open {
+            return;
+        }
+        if self.texts.iter().all(String::is_empty) {
+            self.push('0');
+        }
+        self.unknown(Value::Tail, false);
+    }
+
+    fn arithmetic(&mut self, expression: Option<&Node>) {
+        let Some(expression) = expression else { return };
+        if !numbers_only(expression, self.vars) {
+            self.found.arithmetic = true;
+        }
+    }
+
+    fn literal(&mut self, raw: &str) {
+        let mut chars = raw.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '"' => {
+                    self.double = !self.double;
+                    self.quoted = true;
+                }
+                '\\' if self.double => match chars.peek() {
+                    Some(&next @ ('$' | '`' | '"' | '\\')) => {
+                        chars.next();
+                        self.push(next);
+                    }
+                    _ => self.push('\\'),
+                },
+                '\\' => {
+                    self.quoted = true;
+                    match chars.next() {
+                        Some(next) => self.push(next),
+                        None => self.obfuscated("a lone backslash"),
+                    }
+                }
+                '\'' if !self.double => {
+                    self.quoted = true;
+                    loop {
+                        match chars.next() {
+                            Some('\'') => break,
+                            Some(c) => self.push(c),
+                            None => {
+                                self.obfuscated("a quote that does not end");
+                                break;
+                            }
+                        }
+                    }
+                }
+                '`' => self.obfuscated("a backtick that is not understood"),
+                '$' => {
+                    let next = chars.peek().copied();
+                    if plain_dollar(next) && (self.double || !matches!(next, Some('"' | '\''))) {
+                        self.push('$');
+                    } else {
+                        self.obfuscated("a dollar sign that is not understood");
+                    }
+                }
+                '*' | '?' | '[' if !self.double => self.pattern(c),
+                '(' | ')' if !self.double => self.pattern(c),
+                '~' if !self.double && !self.quoted && self.texts.iter().all(String::is_empty) => self.home(&mut chars),
+                _ => self.push(c),
+            }
+        }
+    }
+
+    /// `~` at the beginning: somebody's home directory.
+    fn home(&mut self, chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+        match chars.peek() {
+            None | Some('/') => self.push_str("/root"),
+            _ => {
+                self.push_str("/home/");
+                self.unknown(Value::Tail, false);
+            }
+        }
+    }
+
+    /// A pattern character: the beginning stays known, and an empty beginning may become an option.
+    fn pattern(&mut self, c: char) {
+        self.glob = true;
+        if !self.open {
+            let begins = self.texts.iter().all(|text| !text.is_empty() && !text.starts_with('-'));
+            self.push(c);
+            self.value = self.value.max(if begins { Value::Tail } else { Value::Open });
+        }
+    }
+
+    fn parameter(&mut self, param: &str, op: Option<&str>, arg: Option<&str>) {
+        let quoted = self.double;
+        self.expanded = true;
+        if param.contains('[') && !matches!(param.rsplit_once('['), Some((_, "@]" | "*]" | "0]" | "1]" | "2]"))) {
+            return self.obfuscated("a computed subscript");
+        }
+        let name = param.split('[').next().unwrap_or(param);
+        if let Some(op) = op {
+            return self.operator(name, op, arg.unwrap_or(""), quoted);
+        }
+        if name.len() < param.len() {
+            self.found.bash_only = true;
+            return self.unknown(Value::Data, !quoted || param.ends_with("@]"));
+        }
+        match name {
+            "?" | "#" | "$" | "!" | "RANDOM" | "SECONDS" | "UID" | "EUID" | "PPID" | "LINENO" | "BASHPID"
+            | "EPOCHSECONDS" | "COLUMNS" | "LINES" => return self.digits(),
+            "HOME" | "PWD" | "OLDPWD" if self.vars.variable(name).is_none() => {
+                self.push_str(if name == "HOME" { "/root" } else { "/" });
+                return self.unknown(Value::Tail, false);
+            }
+            "HOSTNAME" | "USER" | "LOGNAME" if self.vars.variable(name).is_none() => {
+                self.push_str("_");
+                return self.unknown(Value::Tail, false);
+            }
+            _ => {}
+        }
+        match self.vars.variable(name) {
+            Some(Binding::Text(text)) if quoted || (self.vars.plain_splitting() && unsplit(text)) => {
+                let text = text.clone();
+                self.push_str(&text);
+            }
+            Some(Binding::Number) => self.digits(),
+            Some(_) => self.unknown(Value::Data, !quoted),
+            None => self.unknown(Value::Open, !quoted || matches!(name, "@")),
+        }
+    }
+
+    /// `${name<op>arg}`.
+    fn operator(&mut self, name: &str, op: &str, arg: &str, quoted: bool) {
+        if op.starts_with('@') || name == "!" || name.starts_with('!') {
+            return self.obfuscated("an expansion that executes or transforms its value");
+        }
+        if !(is_name(name) || name.chars().all(|c| c.is_ascii_digit()) || matches!(name, "@" | "*" | "#" | "?")) {
+            return self.obfuscated("an expansion that is not understood");
+        }
+        if arg.contains(['`', '$']) || arg.contains("<(") || arg.contains(">(") {
+            self.found.nested.push(arg.to_owned());
+        }
+        match op {
+            ":-" | "-" | ":+" | "+" | "%" | "%%" | "#" | "##" | "?" | ":?" => {}
+            "=" | ":=" => self.found.bash_only = true,
+            "/" | "//" | "/#" | "/%" | "^" | "^^" | "," | ",," => self.found.bash_only = true,
+            ":" => {
+                self.found.bash_only = true;
+                if !arg.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '-' | ' ')) {
+                    self.found.arithmetic = true;
+                }
+            }
+            _ => return self.obfuscated("an expansion that is not understood"),
+        }
+        let value = match self.vars.variable(name) {
+            Some(_) => Value::Data,
+            None => Value::Open,
+        };
+        self.unknown(value, !quoted);
+    }
+
+    fn braces(&mut self, content: &str) {
+        self.found.bash_only = true;
+        self.brace = true;
+        let inner = content.strip_prefix('{').and_then(|c| c.strip_suffix('}')).unwrap_or(content);
+        let Some(choices) = brace_choices(inner) else {
+            return self.unknown(Value::Open, true);
+        };
+        if self.open || self.texts.len() * choices.len() > MAX_BRACE_WORDS {
+            return self.unknown(Value::Open, true);
+        }
+        self.texts =
+            self.texts.iter().flat_map(|text| choices.iter().map(move |choice| format!("{text}{choice}"))).collect();
+    }
+
+    fn finish(mut self, span: (usize, usize)) -> Vec<Word<'a>> {
+        if self.double {
+            self.obfuscated("a quote that does not end");
+        }
+        if self.texts.len() == 1 && self.texts[0].is_empty() && self.value == Value::Known && !self.quoted {
+            // An unquoted variable with an empty value disappears.
+            return Vec::new();
+        }
+        let (value, splits, substituted) = (self.value, self.splits, self.substituted);
+        let (glob, brace, expanded) = (self.glob, self.brace, self.expanded);
+        self.texts
+            .into_iter()
+            .map(|text| {
+                let text = Cow::Owned(text);
+                Word { text, value, glob, brace, expanded, splits, substituted, fetched: None, span }
+            })
+            .collect()
+    }
+}
+
+/// Whether a dollar sign before this character begins no expansion.
+fn plain_dollar(next: Option<char>) -> bool {
+    next.is_none_or(|c| " \"'/.,:=%|)\n^]\\;&+~}".contains(c))
+}
+
+/// Whether a variable's text stays one word and holds no pattern when it is expanded without quotes.
+fn unsplit(text: &str) -> bool {
+    is_plain(text) || text.is_empty()
+}
+
+/// Whether `text` is a variable's name.
+pub fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Arithmetic whose every variable is known to be a number: anything else bash may evaluate as code.
+fn numbers_only(node: &Node, vars: &dyn Variables) -> bool {
+    let all = |nodes: &[&Node]| nodes.iter().all(|node| numbers_only(node, vars));
+    match &node.kind {
+        NodeKind::ArithNumber { value } => value.bytes().all(|b| b.is_ascii_alphanumeric()),
+        NodeKind::ArithEmpty => true,
+        NodeKind::ArithVar { name } => is_number(name, vars),
+        NodeKind::ParamExpansion { param, op: None, .. } => is_number(param, vars),
+        NodeKind::ArithBinaryOp { left, right, .. } | NodeKind::ArithComma { left, right } => all(&[left, right]),
+        NodeKind::ArithUnaryOp { operand, .. } => numbers_only(operand, vars),
+        NodeKind::ArithTernary { condition, if_true, if_false } => {
+            numbers_only(condition, vars)
+                && if_true.as_deref().is_none_or(|node| numbers_only(node, vars))
+                && if_false.as_deref().is_none_or(|node| numbers_only(node, vars))
+        }
+        _ => false,
+    }
+}
+
+fn is_number(name: &str, vars: &dyn Variables) -> bool {
+    match name {
+        "?" | "#" | "$" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" => true,
+        _ => match vars.variable(name) {
+            Some(Binding::Number) => true,
+            Some(Binding::Text(text)) => !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()),
+            _ => false,
+        },
+    }
+}
+
+/// The alternatives of `a,b` or `1..5`; `None` when nested, quoted or too many.
+fn brace_choices(inner: &str) -> Option<Vec<String>> {
+    if inner.contains(['{', '}', '\'', '"', '\\', '$', '`', '*', '?', '[']) {
+        return None;
+    }
+    if inner.contains(',') {
+        return Some(inner.split(',').map(str::to_owned).collect());
+    }
+    let (from, to) = inner.split_once("..")?;
+    let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+    let count = from.abs_diff(to) as usize + 1;
+    if count > MAX_BRACE_WORDS || inner.starts_with('0') {
+        return None;
+    }
+    let (low, high) = (from.min(to), from.max(to));
+    Some((low..=high).map(|n| n.to_string()).collect())
+}
+
+/// Decodes `$'…'`; `None` for control characters and escapes whose meaning is not plain text.
+fn decode_ansi(raw: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next()? {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            c @ ('\\' | '\'' | '"' | '?') => out.push(c),
+            'e' | 'E' => out.push('\u{1b}'),
+            'x' => out.push(radix(&mut chars, 16, 2, 0)?),
+            'u' => out.push(radix(&mut chars, 16, 4, 0)?),
+            'U' => out.push(radix(&mut chars, 16, 8, 0)?),
+            digit @ '0'..='7' => out.push(radix(&mut chars, 8, 2, digit.to_digit(8)?)?),
+            _ => return None,
+        }
+    }
+    Some(out)
+}
+
+fn radix(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, base: u32, most: usize, mut value: u32) -> Option<char> {
+    for _ in 0..most {
+        let Some(digit) = chars.peek().and_then(|c| c.to_digit(base)) else { break };
+        value = value * base + digit;
+        chars.next();
+    }
+    // A byte above 127 is half of a character, a zero ends the string: neither is plain text.
+    if value == 0 || (128..256).contains(&value) { None } else { char::from_u32(value) }
+}

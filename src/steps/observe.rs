@@ -1,0 +1,251 @@
+//! Mutating steps: started once under the wrapper, followed to their end, found again after a lost connection or a
+//! restart of the controller.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::access::HostAccess;
+use super::answer::{Answer, Verdict};
+use super::channel::{Bounded, Exchange};
+use super::connection::Lane;
+use super::direct::silence;
+use super::error::ConnectError;
+use super::frames::new_mark;
+use super::report::{LostReason, NotStarted, Outcome, Report};
+use super::runner::Runner;
+use super::script;
+use super::step::Step;
+
+/// Beside its frames an answer holds at most 18 KiB of output; the rest is room for noise of the login.
+const ANSWER_BYTES: usize = 512 * 1024;
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// A guest that is not running this many times in a row has been stopped, and what ran in it with it.
+const GUEST_GONE: u32 = 4;
+
+/// One step being followed.
+pub(crate) struct Pursuit<'a> {
+    runner: &'a Runner,
+    access: &'a HostAccess,
+    step: &'a Step,
+    cancel: &'a CancellationToken,
+    /// After this the outcome is given up as unknown.
+    give_up: Instant,
+}
+
+/// What one exchange with the wrapper told.
+enum Told {
+    Report(Report),
+    OtherInstance,
+    /// The script never ran; why.
+    Silence(ConnectError),
+    /// The connection broke or the answer is not complete; whether the command was seen running.
+    Broken {
+        running: bool,
+    },
+    /// Time to give up.
+    OutOfTime {
+        running: bool,
+    },
+}
+
+impl<'a> Pursuit<'a> {
+    pub(crate) fn new(
+        runner: &'a Runner,
+        access: &'a HostAccess,
+        step: &'a Step,
+        cancel: &'a CancellationToken,
+    ) -> Self {
+        let give_up = Instant::now() + step.start_within + step.timeout + runner.patience().after_end;
+        Self { runner, access, step, cancel, give_up }
+    }
+
+    /// Starts the step, or follows it if the attempt has been started before.
+    pub(crate) async fn start(&self) -> Result<Report, ConnectError> {
+        let latest = Instant::now() + self.step.start_within;
+        loop {
+            let clock = tokio::select! {
+                clock = self.runner.clock(self.access, self.step.place) => clock?,
+                () = self.cancel.cancelled() => return Ok(never_sent()),
+            };
+            let now = Instant::now();
+            if now >= latest {
+                return Ok(Report::not_started(
+                    NotStarted::TooLate,
+                    "the target could not be reached within the time to start; nothing was sent",
+                ));
+            }
+            let limit = clock.uptime_at(now) + super::probe::centiseconds(latest - now);
+            let mark = new_mark();
+            let text = script::start(&mark, self.step, &clock.instance, limit);
+            let exchange = tokio::select! {
+                exchange = self.exchange(Lane::Step, text) => exchange?,
+                () = self.cancel.cancelled() => return Ok(never_sent()),
+            };
+            match self.follow(exchange, &mark).await {
+                Told::Report(report) => return Ok(self.as_cancelled(report)),
+                // Nothing was claimed: ask anew which boot this is.
+                Told::OtherInstance => self.runner.forget_clock(self.access, self.step.place),
+                Told::Silence(error) => return Err(error),
+                Told::Broken { .. } => return Ok(self.recover().await),
+                Told::OutOfTime { running } => return Ok(out_of_time(running)),
+            }
+        }
+    }
+
+    /// Finds out what became of an attempt that may have been started before.
+    pub(crate) async fn recover(&self) -> Report {
+        let mut pause = Duration::from_millis(500);
+        let (mut running, mut gone) = (false, 0);
+        while Instant::now() < self.give_up {
+            match self.observe().await {
+                Told::Report(report) => return self.as_cancelled(report),
+                Told::OutOfTime { running: seen } => return out_of_time(running || seen),
+                Told::Silence(error) => {
+                    tracing::warn!(attempt = self.step.attempt_id, %error, "looking for a step");
+                    gone = if matches!(error, ConnectError::GuestUnavailable { .. }) { gone + 1 } else { 0 };
+                    if gone >= GUEST_GONE {
+                        let detail = format!("{error}; what the command did before that is not known");
+                        return Report::lost(LostReason::Rebooted, detail);
+                    }
+                }
+                Told::Broken { running: seen } => {
+                    gone = 0;
+                    // Progress: the target was reached.
+                    if seen && !running {
+                        pause = Duration::from_millis(500);
+                    }
+                    running |= seen;
+                }
+                Told::OtherInstance => {}
+            }
+            sleep_until((Instant::now() + pause).min(self.give_up)).await;
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+        out_of_time(running)
+    }
+
+    async fn observe(&self) -> Told {
+        if self.cancel.is_cancelled() {
+            // First, so that an attempt which was not started yet never is.
+            if let Some(report) = self.end().await {
+                return Told::Report(report);
+            }
+        }
+        let mark = new_mark();
+        match self.exchange(Lane::Step, script::observe(&mark, self.step)).await {
+            Ok(exchange) => self.follow(exchange, &mark).await,
+            Err(error) => Told::Silence(error),
+        }
+    }
+
+    async fn exchange(&self, lane: Lane, text: String) -> Result<Exchange<Bounded>, ConnectError> {
+        let command = script::shell_of(self.step.place);
+        self.runner.pool().exchange(self.access, lane, command, text, Bounded::new(ANSWER_BYTES)).await
+    }
+
+    /// Waits for the wrapper's last word; ends the command when the step is cancelled.
+    async fn follow(&self, mut exchange: Exchange<Bounded>, mark: &str) -> Told {
+        let answer = tokio::select! {
+            answer = exchange.end() => answer,
+            () = sleep_until(self.give_up) => return self.out_of_time(exchange, mark).await,
+            report = self.end_when_cancelled() => return Told::Report(report),
+        };
+        let Some((bytes, ended)) = answer else { return Told::Broken { running: false } };
+        let answer = Answer::read(mark, &self.step.attempt_id, &bytes.stdout);
+        match answer.verdict {
+            Some(Verdict::Settled(report)) => Told::Report(report),
+            Some(Verdict::OtherInstance) => Told::OtherInstance,
+            Some(Verdict::Unknown(detail)) => {
+                tracing::warn!(attempt = self.step.attempt_id, detail, "the target cannot tell about a step");
+                Told::Broken { running: answer.running }
+            }
+            Some(Verdict::Killed) | None if answer.spoke || !ended.closed => Told::Broken { running: answer.running },
+            _ => {
+                self.judge_silence(silence(self.access, self.step.place, &ended, &bytes.stdout, &bytes.stderr), &ended)
+            }
+        }
+    }
+
+    /// Without a word of the script, only the known refusals of `pct` prove that it never ran.
+    fn judge_silence(&self, error: ConnectError, ended: &super::channel::Ended) -> Told {
+        let refused = match &error {
+            ConnectError::PctMissing { .. } => true,
+            ConnectError::GuestUnavailable { detail, .. } => {
+                ["not running", "does not exist", "is locked"].iter().any(|text| detail.contains(text))
+            }
+            _ => false,
+        };
+        if refused && ended.exit.is_some_and(|code| code != 0) {
+            return Told::Silence(error);
+        }
+        tracing::warn!(attempt = self.step.attempt_id, %error, "a step without an answer");
+        Told::Broken { running: false }
+    }
+
+    async fn out_of_time(&self, exchange: Exchange<Bounded>, mark: &str) -> Told {
+        let running = exchange
+            .close()
+            .await
+            .is_some_and(|(bytes, _)| Answer::read(mark, &self.step.attempt_id, &bytes.stdout).running);
+        Told::OutOfTime { running }
+    }
+
+    /// Never ends without a cancellation, nor when the command was ended: then its record tells.
+    async fn end_when_cancelled(&self) -> Report {
+        self.cancel.cancelled().await;
+        let mut pause = Duration::from_millis(500);
+        loop {
+            if let Some(report) = self.end().await {
+                return report;
+            }
+            sleep(pause).await;
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Sends the kill. A report only if the attempt can be proved not to have started; the rest is in the record.
+    async fn end(&self) -> Option<Report> {
+        let mark = new_mark();
+        let mut exchange = match self.exchange(Lane::Cancel, script::cancel(&mark, self.step)).await {
+            Ok(exchange) => exchange,
+            Err(error) => {
+                tracing::warn!(attempt = self.step.attempt_id, %error, "cancelling a step");
+                return None;
+            }
+        };
+        let (bytes, _) = exchange.end().await?;
+        match Answer::read(&mark, &self.step.attempt_id, &bytes.stdout).verdict {
+            Some(Verdict::Settled(report)) => Some(self.as_cancelled(report)),
+            _ => None,
+        }
+    }
+
+    /// What was fenced off because of a cancellation was cancelled.
+    fn as_cancelled(&self, report: Report) -> Report {
+        match report.outcome {
+            Outcome::NotStarted { reason: NotStarted::Fenced } if self.cancel.is_cancelled() => {
+                Report::bare(Outcome::Cancelled, "it was cancelled before it started; nothing was started")
+            }
+            _ => report,
+        }
+    }
+}
+
+pub(crate) fn never_sent() -> Report {
+    Report::bare(Outcome::Cancelled, "it was cancelled before it was sent; nothing was started")
+}
+
+fn out_of_time(running: bool) -> Report {
+    if running {
+        return Report::lost(
+            LostReason::NotEnding,
+            "the command was started and its end was not seen until long after its time limit",
+        );
+    }
+    Report::lost(
+        LostReason::HostUnreachable,
+        "the target could not be asked until long after the time limit; whether the command ran is not known",
+    )
+}

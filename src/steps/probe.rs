@@ -1,0 +1,119 @@
+//! What a target says about itself: which boot it is, its uptime, its tools.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use super::access::HostAccess;
+use super::capture::sanitise;
+use super::channel::Bounded;
+use super::connection::Lane;
+use super::direct::silence;
+use super::error::ConnectError;
+use super::frames::{Frame, new_mark, parse};
+use super::pool::Pool;
+use super::script;
+use super::step::Place;
+
+const ANSWER_LIMIT: Duration = Duration::from_secs(20);
+/// Two clocks drift apart by at most half a second in this time.
+const FACTS_STAND: Duration = Duration::from_secs(600);
+
+/// Facts about a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFacts {
+    /// First line of `pveversion`; `None` when the host has no such command.
+    pub pve_version: Option<String>,
+    /// Time since its boot.
+    pub uptime: Duration,
+    /// Boot id and start of PID 1: differs after every restart.
+    pub instance_id: String,
+    /// Its own name for itself.
+    pub node_name: String,
+    /// Running kernel.
+    pub kernel: String,
+    /// Programs that mutating steps need and the host lacks; empty when all is well.
+    pub missing_tools: Vec<String>,
+}
+
+/// What a start needs to know about a target: enough to refuse a late start and another boot.
+#[derive(Clone, Debug)]
+pub(crate) struct TargetClock {
+    pub instance: String,
+    uptime: u64,
+    read_at: Instant,
+}
+
+impl TargetClock {
+    /// Centiseconds of uptime that have certainly passed on the target at `now`: the answer may have been older than
+    /// its arrival, so this is never ahead of the target.
+    pub(crate) fn uptime_at(&self, now: Instant) -> u64 {
+        self.uptime + centiseconds(now.saturating_duration_since(self.read_at))
+    }
+
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.read_at.elapsed() < FACTS_STAND
+    }
+}
+
+pub(crate) fn centiseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis() / 10).unwrap_or(u64::MAX / 4)
+}
+
+/// Asks a host.
+pub(crate) async fn host_facts(pool: &Pool, access: &HostAccess) -> Result<HostFacts, ConnectError> {
+    let (text, mark) = ask(pool, access, Place::Host).await?;
+    let frames = parse(&mark, &text);
+    let word = |name: &str| find(&frames, name).map(|rest| sanitise(rest.as_bytes())).unwrap_or_default();
+    Ok(HostFacts {
+        pve_version: Some(word("VERSION")).filter(|version| !version.is_empty()),
+        uptime: Duration::from_millis(10 * word("UPTIME").parse::<u64>().unwrap_or(0)),
+        instance_id: word("INSTANCE"),
+        node_name: word("NODE"),
+        kernel: word("KERNEL"),
+        missing_tools: word("MISSING").split_whitespace().map(ToOwned::to_owned).collect(),
+    })
+}
+
+/// Asks a target for its boot and uptime.
+pub(crate) async fn clock(pool: &Pool, access: &HostAccess, place: Place) -> Result<TargetClock, ConnectError> {
+    let (text, mark) = ask(pool, access, place).await?;
+    let read_at = Instant::now();
+    let frames = parse(&mark, &text);
+    let uptime = find(&frames, "UPTIME").and_then(|uptime| uptime.parse().ok());
+    match (find(&frames, "INSTANCE"), uptime) {
+        (Some(instance), Some(uptime)) => Ok(TargetClock { instance: instance.to_owned(), uptime, read_at }),
+        _ => Err(ConnectError::ShellUnusable {
+            host: access.name.clone(),
+            detail: "no boot id or uptime; /proc is not readable there".into(),
+        }),
+    }
+}
+
+async fn ask(pool: &Pool, access: &HostAccess, place: Place) -> Result<(Vec<u8>, String), ConnectError> {
+    let mark = new_mark();
+    let command = script::shell_of(place);
+    let mut exchange =
+        pool.exchange(access, Lane::Step, command, script::facts(&mark, place), Bounded::new(64 * 1024)).await?;
+    let broken = |detail: &str| ConnectError::Unreachable {
+        host: access.name.clone(),
+        address: access.socket(),
+        detail: detail.into(),
+    };
+    let answer = timeout(ANSWER_LIMIT, exchange.end())
+        .await
+        .map_err(|_| broken(&format!("no answer from a shell within {} s", ANSWER_LIMIT.as_secs())))?;
+    let (bytes, ended) = answer.ok_or_else(|| broken("the exchange failed"))?;
+    let frames = parse(&mark, &bytes.stdout);
+    if find(&frames, "DONE").is_some() {
+        return Ok((bytes.stdout, mark));
+    }
+    if !ended.closed {
+        return Err(broken("the connection ended before an answer"));
+    }
+    Err(silence(access, place, &ended, &bytes.stdout, &bytes.stderr))
+}
+
+fn find<'a>(frames: &[Frame<'a>], word: &str) -> Option<&'a str> {
+    frames.iter().find(|frame| frame.word == word).map(|frame| frame.rest)
+}

@@ -1,0 +1,239 @@
+# The part of a step that runs on the target. Sent on standard input of `sh -s` inside a function body, so that a
+# stream that breaks off is a syntax error and never half a script. The variables it reads are set by script.rs:
+#   mark        random word that starts every line meant for the controller; other lines are noise of the login
+#   id          attempt id; runs: directory of all run directories; seconds: time limit of the command
+#   instance    what the controller believes this boot of the target to be, empty when it does not know
+#   start_limit uptime in centiseconds after which no start is allowed
+#   shell       words of the shell that runs the command; command: its text; supervisor: text of supervisor.sh
+#   out_head out_tail err_head err_tail    bytes of output to send back
+# Plain POSIX sh (dash, bash, busybox ash). Needs flock, setsid, timeout, mkdir, mkfifo, dd, head, tail, wc, grep.
+
+say() { printf '\n%s %s\n' "$mark" "$*"; }
+
+read_uptime() {
+    read -r uptime rest </proc/uptime
+    uptime=${uptime%.*}${uptime#*.}
+    uptime=${uptime#"${uptime%%[!0]*}"}
+    uptime=${uptime:-0}
+}
+
+# The same boot id is seen in a container and on its host; the start time of PID 1 tells them and their restarts apart.
+read_instance() {
+    read -r boot </proc/sys/kernel/random/boot_id
+    read -r stat </proc/1/stat
+    stat=${stat##*) }
+    set -- $stat
+    shift 19
+    here=$boot:$1
+}
+
+flush_to_disk() { sync "$@" 2>/dev/null || sync; }
+
+# Processes of the attempt, also those that left its session: their environment still carries the mark of the tree.
+marked() { grep -lsF "OIKOS_TREE=.$id." /proc/[0-9]*/environ; }
+
+signal_marked() {
+    found=0
+    for file in $(marked); do
+        pid=${file#/proc/}
+        kill -s "$1" "${pid%/environ}" 2>/dev/null && found=$((found + 1))
+    done
+}
+
+has_record() {
+    record=
+    [ -s "$dir/result" ] && read -r record <"$dir/result"
+    case $record in
+    "oikos1 $id "*" END"*) return 0 ;;
+    esac
+    return 1
+}
+
+section() {
+    size=0
+    [ -e "$dir/$1.head" ] && size=$(wc -c <"$dir/$1.head")
+    size=$((size))
+    if [ ! -s "$dir/$1.tail" ] && [ "$size" -le $(($2 + $3)) ]; then
+        say OUTPUT "$1" "$size" 0
+        [ "$size" -eq 0 ] || head -c "$size" "$dir/$1.head"
+        return
+    fi
+    say OUTPUT "$1" "$2" "$3"
+    head -c "$2" "$dir/$1.head"
+    if [ -s "$dir/$1.tail" ]; then tail -c "$3" "$dir/$1.tail"; else tail -c "$3" "$dir/$1.head"; fi
+}
+
+# verdict WORD...: the last frame before the output, then the output.
+verdict() {
+    say "$@"
+    section out "$out_head" "$out_tail"
+    section err "$err_head" "$err_tail"
+    say DONE
+}
+
+finished() { verdict RECORD "$record"; }
+
+not_started() { say NOTSTARTED "$@"; say DONE; }
+
+missing_tools() {
+    missing=
+    for tool in flock setsid timeout mkdir mkfifo dd head tail wc grep env "${shell%% *}"; do
+        command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+    done
+    [ -n "$missing" ]
+}
+
+# Makes the directory of all runs. It must be a real directory of ours: a link could lead the claims elsewhere.
+open_runs() {
+    mkdir -p "$runs" 2>/dev/null
+    if [ -L "$runs" ] || [ ! -d "$runs" ] || [ ! -O "$runs" ]; then
+        not_started RunDirectory "$runs is not a directory of this user"
+        return 1
+    fi
+    chmod 700 "$runs" 2>/dev/null
+    if ! printf '%-8191s\n' room >"$runs/.room" 2>/dev/null; then
+        not_started RunDirectory "cannot write in $runs: full or read-only"
+        return 1
+    fi
+}
+
+start() {
+    if missing_tools; then not_started MissingTools "$missing"; return; fi
+    read_instance
+    read_uptime
+    say HELLO "$here" "$uptime"
+    if [ -n "$instance" ] && [ "$instance" != "$here" ]; then not_started OtherInstance "$here"; return; fi
+    open_runs || return
+    if [ ! -d "$dir" ]; then
+        # One mutating step per target at a time. The wait ends with the time in which a start is allowed.
+        left=$(((start_limit - uptime) / 100))
+        [ "$left" -ge 0 ] || left=0
+        exec 7>>"$runs/.target.lock"
+        if ! flock -n 7 && ! flock -w "$left" 7; then not_started Busy; return; fi
+        read_uptime
+        if [ "$uptime" -gt "$start_limit" ]; then not_started TooLate "$uptime" "$start_limit"; return; fi
+    fi
+    if ! mkdir -m 700 "$dir" 2>/dev/null; then
+        exec 7>&-
+        if [ -d "$dir" ]; then observe; else not_started RunDirectory "cannot make $dir"; fi
+        return
+    fi
+    if ! true 2>/dev/null >>"$dir/sup.lock"; then not_started RunDirectory "cannot write in $dir"; return; fi
+    exec 9>>"$dir/sup.lock"
+    if ! flock -n 9 || [ -e "$dir/fenced" ]; then not_started Fenced; return; fi
+    if ! prepare; then
+        true >"$dir/fenced"
+        not_started RunDirectory "cannot write in $dir"
+        return
+    fi
+    say STARTED
+    # In the foreground: what a shell starts with & is born with SIGINT and SIGQUIT ignored. If the connection ends,
+    # this shell dies of it or waits on; the supervisor has its own session and notices neither.
+    (
+        exec </dev/null >>"$dir/supervisor.log" 2>&1
+        exec setsid /bin/sh -c "$supervisor" oikos-step "$id" "$dir" "$seconds" "$shell" "$PATH" "$command"
+    )
+    exec 7>&- 9>&-
+    observe
+}
+
+# All that recovery reads must be on disk before the command can act; the result is overwritten in place, so that a
+# disk that fills up during the run cannot lose the exit code.
+prepare() {
+    printf '%s' "$command" >"$dir/command" &&
+        printf '%s\n' "$here" >"$dir/instance" &&
+        printf '%-1023s\n' pending >"$dir/result" &&
+        true >"$dir/out.head" && true >"$dir/err.head" && true >"$dir/out.tail" && true >"$dir/err.tail" &&
+        flush_to_disk "$dir/instance" "$dir/result" "$dir" "$runs"
+}
+
+# What happened to the attempt, decided by evidence; waits while it runs. Whoever makes the directory first settles
+# whether the attempt can start, so an observer that finds none makes it and so forbids every later start.
+observe() {
+    told=
+    patience=40
+    while :; do
+        if [ ! -d "$dir" ]; then
+            if mkdir -m 700 "$dir" 2>/dev/null; then
+                true >"$dir/fenced"
+                flush_to_disk "$dir" "$runs"
+                not_started Never
+                return
+            fi
+            [ -d "$dir" ] && continue
+            say UNKNOWN "cannot make $dir"; say DONE
+            return
+        fi
+        if has_record; then finished; return; fi
+        if [ -e "$dir/fenced" ]; then not_started Fenced; return; fi
+        # Between mkdir and the lock a starter has nothing to show yet: give it a moment before shutting it out.
+        if [ ! -e "$dir/started" ] && [ "$patience" -gt 0 ]; then
+            patience=$((patience - 1))
+            sleep 0.05
+            continue
+        fi
+        if ! true 2>/dev/null >>"$dir/sup.lock"; then say UNKNOWN "cannot write in $dir"; say DONE; return; fi
+        exec 9>>"$dir/sup.lock"
+        if flock -n 9; then
+            settle && { exec 9>&-; return; }
+            exec 9>&-
+            told_running
+            flock -s "$dir/tree.lock" true
+        else
+            told_running
+            flock -s 9
+            exec 9>&-
+        fi
+    done
+}
+
+told_running() {
+    [ -n "$told" ] || say RUNNING
+    told=1
+}
+
+# The supervisor's lock is ours: it is dead, or never was. Returns 1 while the command still runs without it.
+settle() {
+    if has_record; then finished; return 0; fi
+    read_instance
+    then_instance=
+    [ -s "$dir/instance" ] && read -r then_instance <"$dir/instance"
+    if [ -n "$then_instance" ] && [ "$then_instance" != "$here" ]; then verdict LOST Rebooted; return 0; fi
+    if [ ! -e "$dir/started" ]; then
+        if true >"$dir/fenced"; then not_started Fenced; else verdict UNKNOWN "cannot write in $dir"; fi
+        return 0
+    fi
+    case $record in
+    pending*) ;;
+    *) verdict LOST RecordCorrupt; return 0 ;;
+    esac
+    if flock -n "$dir/tree.lock" true; then verdict LOST SupervisorVanished; return 0; fi
+    return 1
+}
+
+# TERM, 10 s, KILL. The supervisor ends what its command left behind and writes the record.
+cancel() {
+    if [ ! -d "$dir" ] && [ -n "$runs" ]; then
+        mkdir -p "$runs" 2>/dev/null
+        if mkdir -m 700 "$dir" 2>/dev/null; then
+            true >"$dir/fenced"
+            not_started Never
+            return
+        fi
+    fi
+    true >"$dir/cancel"
+    tries=20
+    signal_marked TERM
+    while [ "$found" -eq 0 ] && [ "$tries" -gt 0 ] && ! flock -n -s "$dir/sup.lock" true; do
+        sleep 0.1
+        tries=$((tries - 1))
+        signal_marked TERM
+    done
+    for lock in sup.lock tree.lock; do
+        flock -s -w 10 "$dir/$lock" true && continue
+        signal_marked KILL
+        flock -s -w 10 "$dir/$lock" true
+    done
+    say KILLED
+    say DONE
+}

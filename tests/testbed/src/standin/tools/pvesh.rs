@@ -1,0 +1,433 @@
+//! `pvesh`: the part of the API tree that a client of this project reads, and the few calls that change
+//! containers; those exit with 0 even when their task fails, as in the real tool.
+
+use serde_json::{Value, json};
+
+use super::super::guest_fault::init_of;
+use super::getopt::Arguments;
+use super::getopt::{Kind, Parameter, Verb, dispatch};
+use super::guest_config::GuestConfig;
+use super::inventory::{self, Container};
+use super::{Failure, Host, Outcome, container, pct, storage, task};
+
+const READ: &[Parameter] = &[
+    ("output-format", Kind::Text),
+    ("human-readable", Kind::Flag),
+    ("noborder", Kind::Flag),
+    ("noheader", Kind::Flag),
+    ("quiet", Kind::Flag),
+    ("noproxy", Kind::Flag),
+    ("type", Kind::Text),
+    ("vmid", Kind::Integer(0)),
+    ("limit", Kind::Integer(0)),
+    ("start", Kind::Integer(0)),
+    ("errors", Kind::Flag),
+    ("since", Kind::Integer(0)),
+    ("until", Kind::Integer(0)),
+    ("typefilter", Kind::Text),
+    ("statusfilter", Kind::Text),
+    ("source", Kind::Text),
+    ("content", Kind::Text),
+    ("storage", Kind::Text),
+    ("current", Kind::Flag),
+    ("enabled", Kind::Flag),
+    ("userfilter", Kind::Text),
+];
+
+/// Options of the changing calls: those of the verbs that they lead to.
+const CHANGE: &[Parameter] = &[
+    ("output-format", Kind::Text),
+    ("vmid", Kind::Integer(100)),
+    ("ostemplate", Kind::Text),
+    ("hostname", Kind::Text),
+    ("cores", Kind::Integer(1)),
+    ("memory", Kind::Integer(16)),
+    ("swap", Kind::Integer(0)),
+    ("rootfs", Kind::Text),
+    ("storage", Kind::Text),
+    ("net[n]", Kind::Text),
+    ("nameserver", Kind::Text),
+    ("searchdomain", Kind::Text),
+    ("unprivileged", Kind::Flag),
+    ("features", Kind::Text),
+    ("onboot", Kind::Flag),
+    ("tags", Kind::Text),
+    ("description", Kind::Text),
+    ("snapname", Kind::Text),
+    ("force", Kind::Flag),
+    ("purge", Kind::Flag),
+    ("timeout", Kind::Integer(0)),
+    ("forceStop", Kind::Flag),
+    ("start", Kind::Flag),
+    ("delete", Kind::Text),
+    ("protection", Kind::Flag),
+];
+
+const PATH: &[&str] = &["api_path"];
+
+const VERBS: &[Verb] = &[
+    Verb { name: "create", positionals: PATH, options: CHANGE, run: create },
+    Verb { name: "delete", positionals: PATH, options: CHANGE, run: delete },
+    Verb { name: "get", positionals: PATH, options: READ, run: get },
+    Verb { name: "ls", positionals: PATH, options: READ, run: not_here },
+    Verb { name: "set", positionals: PATH, options: CHANGE, run: set },
+    Verb { name: "usage", positionals: PATH, options: &[("verbose", Kind::Flag)], run: not_here },
+];
+
+/// Runs `pvesh`.
+pub fn run(host: &Host, arguments: &[String]) -> Outcome {
+    dispatch("pvesh", VERBS, host, arguments)
+}
+
+fn not_here(_: &Host, arguments: &Arguments) -> Outcome {
+    let verb = arguments.usage.split(' ').nth(1).unwrap_or_default();
+    Err(Failure::new(format!("the Proxmox stand-in does not carry out 'pvesh {verb}'")))
+}
+
+/// The path's parts; the node's name is replaced by `NODE` when it is this host's.
+fn parts<'a>(host: &Host, arguments: &'a Arguments) -> Result<Vec<&'a str>, Failure> {
+    let mut parts: Vec<&str> = arguments.positional(0).split('/').filter(|part| !part.is_empty()).collect();
+    if let ["nodes", name, ..] = parts.as_slice() {
+        if *name != host.settings.node && *name != "localhost" {
+            return Err(Failure::new(format!(
+                "hostname lookup '{name}' failed - failed to get address info for: {name}: Name or service not known"
+            )));
+        }
+        parts[1] = "NODE";
+    }
+    Ok(parts)
+}
+
+fn no_handler(verb: &str, arguments: &Arguments) -> Failure {
+    Failure::with_code(format!("No '{verb}' handler defined for '{}'", arguments.positional(0)), 1)
+}
+
+fn get(host: &Host, arguments: &Arguments) -> Outcome {
+    let value = read(host, arguments)?;
+    match arguments.get("output-format") {
+        Some("json") => println!("{value}"),
+        Some("json-pretty") => println!("{value:#}"),
+        _ => print_text(&value),
+    }
+    Ok(0)
+}
+
+fn read(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
+    let vmid = |text: &str| super::getopt::vmid(text, &arguments.usage);
+    match parts(host, arguments)?.as_slice() {
+        ["version"] => Ok(json!({"release": "9.0", "repoid": "025864202ebb6109", "version": "9.0.3"})),
+        ["cluster", "nextid"] => next_id(host, arguments),
+        ["cluster", "resources"] => {
+            let wanted = arguments.get("type");
+            let kind = |row: &Value| {
+                row["type"]
+                    .as_str()
+                    .map_or("", |kind| if kind == "lxc" || kind == "qemu" { "vm" } else { kind })
+                    .to_owned()
+            };
+            Ok(Value::Array(
+                inventory::resources(host)
+                    .into_iter()
+                    .filter(|row| wanted.is_none_or(|wanted| kind(row) == wanted))
+                    .collect(),
+            ))
+        }
+        ["cluster", "status"] => {
+            let node = &host.settings.node;
+            Ok(
+                json!([{"id": format!("node/{node}"), "ip": host.settings.gateway(), "level": "", "local": 1, "name": node, "nodeid": 0, "online": 1, "type": "node"}]),
+            )
+        }
+        ["nodes"] => {
+            Ok(Value::Array(inventory::resources(host).into_iter().filter(|row| row["type"] == "node").collect()))
+        }
+        ["nodes", "NODE", "status"] => Ok(inventory::node_status(host)),
+        ["nodes", "NODE", "version"] => Ok(json!({"release": "9.0", "repoid": "025864202ebb6109", "version": "9.0.3"})),
+        ["nodes", "NODE", "lxc"] => Ok(Value::Array(
+            inventory::containers(host).iter().map(|guest| inventory::container_status(host, guest)).collect(),
+        )),
+        ["nodes", "NODE", "lxc", id, "status", "current"] => {
+            let vmid = vmid(id)?;
+            let config = GuestConfig::load(host, vmid)?;
+            let mut status =
+                inventory::container_status(host, &Container { vmid, running: container::running(host, vmid), config });
+            status["ha"] = json!({"managed": 0});
+            Ok(status)
+        }
+        ["nodes", "NODE", "lxc", id, "config"] => {
+            let config = GuestConfig::load(host, vmid(id)?)?;
+            let values = if arguments.flag("current") { config.current } else { config.effective() };
+            Ok(json!(values))
+        }
+        ["nodes", "NODE", "lxc", id, "interfaces"] => interfaces(host, vmid(id)?),
+        ["nodes", "NODE", "lxc", id, "snapshot"] => Ok(snapshots(&GuestConfig::load(host, vmid(id)?)?)),
+        ["nodes", "NODE", "qemu"] => {
+            Ok(Value::Array(inventory::resources(host).into_iter().filter(|row| row["type"] == "qemu").collect()))
+        }
+        ["nodes", "NODE", "storage"] => Ok(storages(host, arguments)),
+        ["nodes", "NODE", "storage", name, "content"] => content(host, name),
+        ["nodes", "NODE", "network"] => {
+            let address = host.settings.gateway();
+            Ok(
+                json!([{"active": 1, "address": address, "autostart": 1, "bridge_ports": "", "cidr": format!("{address}/24"), "iface": "vmbr0", "method": "static", "type": "bridge"}]),
+            )
+        }
+        ["nodes", "NODE", "tasks"] => Ok(tasks(host, arguments)),
+        ["nodes", "NODE", "tasks", upid, "status"] => task_status(host, upid, arguments),
+        ["nodes", "NODE", "tasks", upid, "log"] => {
+            let lines = task::log(host, upid).ok_or_else(|| no_task(arguments))?;
+            let bound =
+                |name: &str, default: usize| arguments.get(name).and_then(|text| text.parse().ok()).unwrap_or(default);
+            let rows = lines.iter().enumerate().skip(bound("start", 0)).take(bound("limit", 50));
+            Ok(rows.map(|(at, line)| json!({"n": at + 1, "t": line})).collect())
+        }
+        _ => Err(no_handler("get", arguments)),
+    }
+}
+
+fn next_id(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
+    let Some(wanted) = arguments.get("vmid") else { return Ok(json!(inventory::next_id(host).to_string())) };
+    let vmid = super::getopt::vmid(wanted, &arguments.usage)?;
+    match inventory::holder_of(host, vmid) {
+        Some(_) => Err(Failure::parameter("vmid", &format!("VM {vmid} already exists"), &arguments.usage)),
+        None => Ok(json!(wanted)),
+    }
+}
+
+fn interfaces(host: &Host, vmid: u32) -> Result<Value, Failure> {
+    GuestConfig::load(host, vmid)?;
+    let init = init_of(&host.layout, vmid).ok_or_else(|| Failure::new(format!("CT {vmid} not running")))?;
+    let mut command = std::process::Command::new("nsenter");
+    command.args(["-t", &init.to_string(), "-n", "--", "ip", "-j", "address"]);
+    let links: Value = serde_json::from_str(&super::super::command::run(&mut command)?).unwrap_or_default();
+    let rows = links.as_array().cloned().unwrap_or_default();
+    Ok(rows.iter().map(interface).collect())
+}
+
+fn interface(link: &Value) -> Value {
+    let mut row = json!({"name": link["ifname"], "hwaddr": link["address"], "hardware-address": link["address"]});
+    let mut addresses = Vec::new();
+    for info in link["addr_info"].as_array().into_iter().flatten() {
+        let address = format!("{}/{}", info["local"].as_str().unwrap_or_default(), info["prefixlen"]);
+        let family = info["family"].as_str().unwrap_or("inet");
+        if row.get(family).is_none() {
+            row[family] = json!(address);
+        }
+        addresses.push(json!({"ip-address": info["local"], "ip-address-type": family, "prefix": info["prefixlen"]}));
+    }
+    row["ip-addresses"] = Value::Array(addresses);
+    row
+}
+
+fn snapshots(config: &GuestConfig) -> Value {
+    let mut rows: Vec<Value> = config
+        .snapshots
+        .iter()
+        .map(|(name, values)| {
+            let mut row = json!({"name": name, "description": values.get("description").cloned().unwrap_or_default()});
+            row["snaptime"] = json!(values.get("snaptime").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0));
+            if let Some(parent) = values.get("parent") {
+                row["parent"] = json!(parent);
+            }
+            row
+        })
+        .collect();
+    let mut current = json!({"name": "current", "description": "You are here!", "running": 0});
+    if let Some(parent) = config.current.get("parent") {
+        current["parent"] = json!(parent);
+    }
+    rows.push(current);
+    Value::Array(rows)
+}
+
+fn storages(host: &Host, arguments: &Arguments) -> Value {
+    let (total, used, available) = storage::space(host);
+    let wanted = |store: &&storage::Storage| {
+        arguments.get("content").is_none_or(|kinds| kinds.split(',').any(|kind| store.content.contains(&kind)))
+            && arguments.get("storage").is_none_or(|name| name == store.name)
+    };
+    let row = |store: &storage::Storage| {
+        json!({
+            "storage": store.name, "type": store.kind, "content": store.content.join(","), "active": 1, "enabled": 1,
+            "shared": 0, "total": total << 10, "used": used << 10, "avail": available << 10,
+            "used_fraction": if total == 0 { 0.0 } else { used as f64 / total as f64 },
+        })
+    };
+    storage::STORAGES.iter().filter(wanted).map(row).collect()
+}
+
+fn content(host: &Host, name: &str) -> Result<Value, Failure> {
+    let store = storage::find(name)?;
+    if store.name == "local" {
+        let templates = storage::templates(host).into_iter();
+        return Ok(templates
+            .map(|(file, bytes)| json!({"volid": format!("local:vztmpl/{file}"), "format": "tzst", "content": "vztmpl", "size": bytes}))
+            .collect());
+    }
+    let guests = inventory::containers(host).into_iter();
+    Ok(guests
+        .filter_map(|guest| {
+            let volume = guest.config.current.get("rootfs")?.split(',').next()?.to_owned();
+            Some(json!({"volid": volume, "format": "raw", "content": "rootdir", "vmid": guest.vmid}))
+        })
+        .collect())
+}
+
+fn tasks(host: &Host, arguments: &Arguments) -> Value {
+    let number = |name: &str| arguments.get(name).and_then(|text| text.parse::<u64>().ok());
+    let source = arguments.get("source").unwrap_or("archive");
+    let selected = task::list(host).into_iter().filter(|task| {
+        let failed = task.end.as_ref().is_some_and(|(_, status)| status != "OK" && !status.starts_with("WARNINGS"));
+        let finished = task.end.is_some();
+        number("vmid").is_none_or(|vmid| task.id == vmid.to_string())
+            && number("since").is_none_or(|since| task.start_time >= since)
+            && number("until").is_none_or(|until| task.start_time <= until)
+            && arguments.get("typefilter").is_none_or(|kind| task.kind == kind)
+            && (!arguments.flag("errors") || failed)
+            && (source == "all" || (source == "active") != finished)
+    });
+    let start = usize::try_from(number("start").unwrap_or(0)).unwrap_or(0);
+    let limit = usize::try_from(number("limit").unwrap_or(50)).unwrap_or(50);
+    selected.skip(start).take(limit).map(|task| task_row(host, &task)).collect()
+}
+
+fn task_row(host: &Host, task: &task::Listed) -> Value {
+    let mut row = json!({
+        "upid": task.upid, "node": host.settings.node, "pid": task.pid, "pstart": task.process_start,
+        "starttime": task.start_time, "type": task.kind, "id": task.id, "user": task.user,
+    });
+    if let Some((end, status)) = &task.end {
+        row["endtime"] = json!(end);
+        row["status"] = json!(status);
+    }
+    row
+}
+
+fn no_task(arguments: &Arguments) -> Failure {
+    Failure::parameter("upid", "unable to parse worker upid", &arguments.usage)
+}
+
+fn task_status(host: &Host, upid: &str, arguments: &Arguments) -> Result<Value, Failure> {
+    let task = task::list(host).into_iter().find(|task| task.upid == upid).ok_or_else(|| no_task(arguments))?;
+    let mut row = task_row(host, &task);
+    row["status"] = json!(if task.end.is_some() { "stopped" } else { "running" });
+    if let Some((_, status)) = &task.end {
+        row["exitstatus"] = json!(status);
+    }
+    Ok(row)
+}
+
+fn create(host: &Host, arguments: &Arguments) -> Outcome {
+    match parts(host, arguments)?.as_slice() {
+        ["nodes", "NODE", "lxc"] => {
+            let (vmid, template) = (arguments.get("vmid"), arguments.get("ostemplate"));
+            let (Some(vmid), Some(template)) = (vmid, template) else {
+                let missing = if vmid.is_none() { "vmid" } else { "ostemplate" };
+                return Err(Failure::parameter(
+                    missing,
+                    "property is missing and it is not optional",
+                    &arguments.usage,
+                ));
+            };
+            delegate(host, arguments, &["create", vmid, template], &["vmid", "ostemplate"])
+        }
+        ["nodes", "NODE", "lxc", id, "status", verb @ ("start" | "stop" | "shutdown" | "reboot")] => {
+            delegate(host, arguments, &[verb, id], &[])
+        }
+        ["nodes", "NODE", "lxc", id, "snapshot"] => {
+            delegate(host, arguments, &["snapshot", id, arguments.get("snapname").unwrap_or_default()], &["snapname"])
+        }
+        ["nodes", "NODE", "lxc", id, "snapshot", name, "rollback"] => {
+            delegate(host, arguments, &["rollback", id, name], &[])
+        }
+        _ => Err(no_handler("create", arguments)),
+    }
+}
+
+fn set(host: &Host, arguments: &Arguments) -> Outcome {
+    match parts(host, arguments)?.as_slice() {
+        ["nodes", "NODE", "lxc", id, "config"] => delegate(host, arguments, &["set", id], &[]),
+        _ => Err(no_handler("set", arguments)),
+    }
+}
+
+fn delete(host: &Host, arguments: &Arguments) -> Outcome {
+    match parts(host, arguments)?.as_slice() {
+        ["nodes", "NODE", "lxc", id] => delegate(host, arguments, &["destroy", id], &[]),
+        ["nodes", "NODE", "lxc", id, "snapshot", name] => delegate(host, arguments, &["delsnapshot", id, name], &[]),
+        _ => Err(no_handler("delete", arguments)),
+    }
+}
+
+/// Runs the verb of `pct` behind an API call and prints the task's id. A task that fails says so in its
+/// log and on standard error; the exit status stays 0.
+fn delegate(host: &Host, arguments: &Arguments, words: &[&str], used: &[&str]) -> Outcome {
+    let newest = || task::list(host).into_iter().next().map(|task| task.upid);
+    let before = newest();
+    let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    for (name, value) in &arguments.options {
+        if name != "output-format" && !used.contains(&name.as_str()) {
+            words.push(format!("--{name}={value}"));
+        }
+    }
+    let outcome = pct::run(host, &words);
+    let after = newest();
+    match (outcome, after) {
+        // Refused before a task began: that is a failed call.
+        (Err(failure), after) if after == before => Err(failure),
+        (outcome, Some(upid)) => {
+            if let Err(failure) = outcome {
+                eprintln!("{}", failure.text);
+            }
+            println!("{}", if arguments.get("output-format") == Some("json") { format!("\"{upid}\"") } else { upid });
+            Ok(0)
+        }
+        (outcome, None) => outcome,
+    }
+}
+
+/// The boxed tables of the real tool; scalars as they are.
+fn print_text(value: &Value) {
+    let cell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let (header, rows): (Vec<String>, Vec<Vec<String>>) = match value {
+        Value::Object(fields) => (
+            vec!["key".to_owned(), "value".to_owned()],
+            fields.iter().map(|(key, value)| vec![key.clone(), cell(value)]).collect(),
+        ),
+        Value::Array(list) if list.iter().all(Value::is_object) => {
+            let keys: std::collections::BTreeSet<String> =
+                list.iter().filter_map(Value::as_object).flat_map(|fields| fields.keys().cloned()).collect();
+            let row = |entry: &Value| keys.iter().map(|key| entry.get(key).map_or_else(String::new, cell)).collect();
+            (keys.iter().cloned().collect(), list.iter().map(row).collect())
+        }
+        scalar => {
+            println!("{}", cell(scalar));
+            return;
+        }
+    };
+    if rows.is_empty() {
+        return;
+    }
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).chain([header[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let rule = |left: &str, middle: &str, right: &str, line: &str| {
+        let parts: Vec<String> = widths.iter().map(|width| line.repeat(width + 2)).collect();
+        println!("{left}{}{right}", parts.join(middle));
+    };
+    let print_row = |row: &[String]| {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(text, width)| format!(" {text:<width$} ")).collect();
+        println!("│{}│", cells.join("│"));
+    };
+    rule("┌", "┬", "┐", "─");
+    print_row(&header);
+    rule("╞", "╪", "╡", "═");
+    for (at, row) in rows.iter().enumerate() {
+        if at > 0 {
+            rule("├", "┼", "┤", "─");
+        }
+        print_row(row);
+    }
+    rule("└", "┴", "┘", "─");
+}
