@@ -42,9 +42,16 @@ pub async fn cluster() -> &'static ControlPlane {
 
 async fn install() -> &'static ControlPlane {
     let plane = ControlPlane::shared().await.unwrap();
+    apply_chart(plane, "1.37.2").await;
+    wait_for_policies(plane).await;
+    plane
+}
+
+/// Applies the chart as rendered for a Kubernetes version, and gives the people their roles.
+pub async fn apply_chart(plane: &ControlPlane, version: &str) {
     let admin = plane.admin();
     admin.kubectl(&["create", "namespace", SYSTEM]).await.unwrap().ok().unwrap();
-    let render = ["template", "oikos", &chart(), "--namespace", SYSTEM, "--kube-version", "1.37.2"];
+    let render = ["template", "oikos", &chart(), "--namespace", SYSTEM, "--kube-version", version];
     let manifests = admin.helm(&render).await.unwrap().ok().unwrap();
     let apply = ["apply", "--server-side", "-f", "-"];
     admin.kubectl_with_input(&apply, &manifests).await.unwrap().ok().unwrap();
@@ -52,8 +59,10 @@ async fn install() -> &'static ControlPlane {
     admin.kubectl(&established).await.unwrap().ok().unwrap();
     for (binding, role, user) in [
         ("operator-approves", "oikos-approver", "operator"),
-        ("operator-edits", "edit", "operator"),
-        ("viewer-edits", "edit", "viewer"),
+        ("operator-edits", "oikos-edit", "operator"),
+        ("operator-views", "oikos-view", "operator"),
+        ("viewer-edits", "oikos-edit", "viewer"),
+        ("viewer-views", "oikos-view", "viewer"),
     ] {
         let (role, user) = (format!("--clusterrole={role}"), format!("--user={user}"));
         let bind = ["create", "clusterrolebinding", binding, &role, &user];
@@ -63,8 +72,6 @@ async fn install() -> &'static ControlPlane {
     for person in [plane.operator(), plane.viewer()] {
         person.wait_until_allowed("patch", "plans.oikos.dev", "default").await.unwrap();
     }
-    wait_for_policies(plane).await;
-    plane
 }
 
 /// New policies take effect a moment after they are stored, each by itself.
@@ -92,7 +99,8 @@ async fn wait_for_policies(plane: &ControlPlane) {
     .await;
 }
 
-fn is_refusal<T>(answer: &Result<T, kube::Error>) -> bool {
+/// Whether the chart's policies refused it.
+pub fn is_refusal<T>(answer: &Result<T, kube::Error>) -> bool {
     matches!(answer, Err(kube::Error::Api(status)) if status.message.contains("oikos-guard: "))
 }
 
@@ -100,7 +108,8 @@ fn dry_patch() -> PatchParams {
     PatchParams { dry_run: true, ..PatchParams::default() }
 }
 
-async fn until(what: &str, condition: impl AsyncFn() -> bool) {
+/// Waits for something that follows a write by itself; fails after a minute.
+pub async fn until(what: &str, condition: impl AsyncFn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !condition().await {
         assert!(Instant::now() < deadline, "{what} is not in force");
@@ -164,7 +173,7 @@ pub async fn controller() -> Access {
 }
 
 impl Room {
-    async fn new(plane: &ControlPlane, namespace: String) -> Self {
+    pub async fn new(plane: &ControlPlane, namespace: String) -> Self {
         Self {
             namespace,
             admin: plane.admin().client().await.unwrap(),
