@@ -34,7 +34,7 @@ pub enum Input {
 }
 
 /// The most commands that one judgement looks at.
-const MAX_COMMANDS: usize = 600;
+const MAX_COMMANDS: usize = 300;
 /// The most texts within texts (`sh -c "sh -c …"`).
 pub const MAX_DEPTH: usize = 8;
 /// The most reasons kept; the class takes all into account.

@@ -407,7 +407,9 @@ impl Judge {
             let saved = std::mem::replace(&mut self.input, input);
             let argv = std::mem::take(&mut self.argv);
             self.substitutions += 1;
+            let detached = std::mem::replace(&mut self.detached, true);
             self.isolated(|judge| judge.node(command));
+            self.detached = detached;
             self.substitutions -= 1;
             self.input = saved;
             self.argv = argv;
