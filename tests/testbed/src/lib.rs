@@ -3,5 +3,6 @@
 //! Invariant: nothing here knows oikos's code; the parts are used the way the real ones are.
 
 pub mod control_plane;
+pub mod demo;
 pub mod model;
 pub mod standin;
