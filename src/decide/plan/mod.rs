@@ -10,7 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::{
     Notice, Step, Tally, Turn, digest_of, open_windows,
-    status::{Standing, differs, set_conditions},
+    status::{Standing, differs, set_conditions, set_guarded},
 };
 use crate::{
     api::{AutonomyWindow, Execution, ExecutionPhase, Plan, PlanPhase, PlanStatus},
@@ -150,6 +150,7 @@ impl<'a> Pass<'a> {
         let old = self.observed.plan.status.as_ref();
         let generation = self.observed.plan.metadata.generation;
         set_conditions(&mut self.status, &self.standing, generation, self.observed.now);
+        set_guarded(&mut self.status, self.observed.guarded, generation, self.observed.now);
         // A turn or a step of a plan without an agent is the occasion to write the counters: one write for each.
         let counted = match effect {
             PlanEffect::Ask { .. } => true,
