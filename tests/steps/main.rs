@@ -271,6 +271,42 @@ async fn a_start_that_comes_too_late_is_refused_and_leaves_no_claim() {
 }
 
 #[tokio::test]
+async fn a_packet_that_is_held_up_cannot_start_a_step_after_its_time() {
+    let sshd = Sshd::start().await;
+    let proxy = Proxy::start(sshd.port).await;
+    let (runner, access, cancel) = (Runner::new(), sshd.through(&proxy), CancellationToken::new());
+    runner.run(&access, &step("true"), &cancel).await.unwrap();
+    let effect = sshd.path("effect");
+    let late = Step { start_within: Duration::from_secs(1), ..step(&format!("echo x >{}", effect.display())) };
+    proxy.hold();
+    let (report, ()) = tokio::join!(runner.run(&access, &late, &cancel), async {
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        proxy.mend();
+    });
+    assert_eq!(report.unwrap().outcome, Outcome::NotStarted { reason: NotStarted::TooLate });
+    assert!(!effect.exists() && !sshd.runs().join(&late.attempt_id).exists());
+}
+
+#[tokio::test]
+async fn a_packet_that_is_held_up_cannot_start_a_step_that_another_controller_found_not_started() {
+    let sshd = Sshd::start().await;
+    let proxy = Proxy::start(sshd.port).await;
+    let (first, access, cancel) = (Runner::new(), sshd.through(&proxy), CancellationToken::new());
+    first.run(&access, &step("true"), &cancel).await.unwrap();
+    let effect = sshd.path("effect");
+    let step = step(&format!("echo x >{}", effect.display()));
+    let never = Outcome::NotStarted { reason: NotStarted::Fenced };
+    proxy.hold();
+    let (report, ()) = tokio::join!(first.run(&access, &step, &cancel), async {
+        let found = Runner::new().adopt(&sshd.access(), &step, &cancel).await.unwrap();
+        assert_eq!(found.outcome, never);
+        proxy.mend();
+    });
+    assert_eq!(report.unwrap().outcome, never);
+    assert!(!effect.exists());
+}
+
+#[tokio::test]
 async fn cancelling_ends_the_whole_tree() {
     let (sshd, runner) = (Sshd::start().await, Runner::new());
     for (place, mutating) in [(Place::Host, true), (GUEST, true), (Place::Host, false)] {
