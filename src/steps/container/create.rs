@@ -18,7 +18,7 @@ use crate::steps::step::{Place, Step, check_attempt_id};
 /// Extracting a template on slow disks or network storage takes minutes.
 const CREATE_LIMIT: Duration = Duration::from_secs(900);
 const START_LIMIT: Duration = Duration::from_secs(180);
-/// Time in which `pct create` or `pct start` may start.
+/// Time in which `pct start` may start.
 const START_WITHIN: Duration = Duration::from_secs(30);
 const READY_LIMIT: Duration = Duration::from_secs(60);
 /// Numbers to try when others take them first.
@@ -38,7 +38,8 @@ pub async fn create_container(
     attempt_id: &str,
     cancel: &CancellationToken,
 ) -> Result<ContainerReport, ConnectError> {
-    let creation = Creation { runner, host, request, attempt_id, cancel };
+    let creation =
+        Creation { runner, host, request, attempt_id, cancel, latest: Instant::now() + request.start_within };
     let valid = request.check().map_err(|error| error.to_string());
     if let Err(detail) = valid.and_then(|()| check_attempt_id(attempt_id).map_err(|error| error.to_string())) {
         return Ok(creation.refused(ContainerRefusal::InvalidRequest, detail));
@@ -62,10 +63,11 @@ pub async fn adopt_container(
     attempt_id: &str,
     cancel: &CancellationToken,
 ) -> ContainerReport {
-    let creation = Creation { runner, host, request, attempt_id, cancel };
+    let creation =
+        Creation { runner, host, request, attempt_id, cancel, latest: Instant::now() + request.start_within };
     let give_up = Instant::now() + CREATE_LIMIT + runner.patience().after_end;
     // A packet on its way may start within this time and not after it.
-    let mut settled = Instant::now() + START_WITHIN;
+    let mut settled = creation.latest;
     let mut pause = Duration::from_millis(500);
     loop {
         let result = match runner.claims(host, &creation.prefix()).await {
@@ -96,6 +98,8 @@ struct Creation<'a> {
     request: &'a ContainerRequest,
     attempt_id: &'a str,
     cancel: &'a CancellationToken,
+    /// No `pct create` starts after this.
+    latest: Instant,
 }
 
 /// Ends the course early.
@@ -197,7 +201,8 @@ impl Creation<'_> {
             let command = self.request.create_command(vmid, template, storage, &marker(self.attempt_id));
             let id = format!("{}-create{number}-{vmid}", self.attempt_id);
             // Never broken off once it runs.
-            let step = self.step(id, command, CREATE_LIMIT);
+            let start_within = self.latest.saturating_duration_since(Instant::now());
+            let step = Step { start_within, ..self.step(id, command, CREATE_LIMIT) };
             let report = self.runner.run(self.host, &step, &CancellationToken::new()).await?;
             match &report.outcome {
                 Outcome::Exited { code: 0 } => {

@@ -1,5 +1,7 @@
 //! What to create, and the `pct` commands for it: pure text.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 use crate::steps::script::{quote, quote_all};
@@ -50,6 +52,9 @@ pub struct ContainerRequest {
     pub tags: Vec<String>,
     /// Public keys for root, one per entry.
     pub ssh_public_keys: Vec<String>,
+    /// The host refuses a `pct create` that would start later than this from the call. Starting the container is part
+    /// of the same step and not bound to it.
+    pub start_within: Duration,
 }
 
 impl Default for ContainerRequest {
@@ -77,6 +82,7 @@ impl Default for ContainerRequest {
             onboot: None,
             tags: Vec::new(),
             ssh_public_keys: Vec::new(),
+            start_within: Duration::from_secs(30),
         }
     }
 }
