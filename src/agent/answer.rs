@@ -49,11 +49,14 @@ pub(super) struct WrittenCall {
 
 impl Answer {
     pub(super) fn into_reply(mut self, used: &BTreeSet<String>, request: &TurnRequest) -> Reply {
-        if request.tools && self.calls.is_empty() && !self.cut && !self.refused {
-            if let Some(call) = call_in_text(&self.text) {
-                self.text = String::new();
-                self.calls.push(call);
-            }
+        if request.tools
+            && !self.cut
+            && !self.refused
+            && self.calls.is_empty()
+            && let Some(call) = call_in_text(&self.text)
+        {
+            self.text = String::new();
+            self.calls.push(call);
         }
         let whole = !self.refused && request.tools;
         let mut ids = used.clone();

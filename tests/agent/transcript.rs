@@ -8,7 +8,7 @@ use oikos::{
         Context, Entry, KnownTarget, check_finish,
         limits::{identical_failures, iterations, text_only_streak},
         render_result,
-        transcript::{Missing, entries},
+        transcript::{Missing, TOLD, entries, is_told},
     },
     api::{
         Execution, ExecutionPhase, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepRisk, ToolCall, ToolResult,
@@ -201,7 +201,7 @@ fn words_without_a_call_are_answered_and_failed_requests_are_not_told() {
     let mut failed = message(2, Role::System, "the model server answered 529");
     failed.spec.stop_reason = Some("ModelOverloaded".into());
     let mut note = message(4, Role::System, "The window was opened again.");
-    note.spec.stop_reason = Some("Reapproved".into());
+    note.spec.stop_reason = Some(TOLD.into());
     let messages = [turn(1, "I will now begin.", &[]), failed, turn(3, "Soon.", &[]), note, turn(5, "  ", &[])];
     let told = told(&plan, &messages, &BTreeMap::new());
     let shape: Vec<&str> = told
@@ -216,6 +216,9 @@ fn words_without_a_call_are_answered_and_failed_requests_are_not_told() {
     assert!(text_of(&told[2]).starts_with("You called no tool"));
     assert!(text_of(&told[4]).starts_with("Note of the controller: The window was opened again."));
     assert!(!told.iter().any(|entry| text_of(entry).contains("529")));
+    for code in ["ModelUnauthorized", "MissingSecret", "ReplyEmpty", "SomethingNew"] {
+        assert!(!is_told(Some(code)), "{code}");
+    }
 }
 
 #[test]
@@ -250,8 +253,8 @@ fn a_turn_that_only_reads_weighs_a_quarter() {
     let run = call("a", "run", "{}");
     let look = call("b", "list_inventory", "{}");
     let turns = [
-        turn(1, "", &[run.clone()]),
-        turn(2, "", &[run.clone()]),
+        turn(1, "", std::slice::from_ref(&run)),
+        turn(2, "", std::slice::from_ref(&run)),
         turn(3, "", &[look, run.clone()]),
         turn(4, "x", &[]),
     ];
