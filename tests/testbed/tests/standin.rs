@@ -1,6 +1,8 @@
 //! The Proxmox stand-in, through the real SSH client, on real containers. Needs root, and the packages
 //! that its error names.
 
+#![allow(clippy::unwrap_used)] // A test's helper functions may panic as the test itself may.
+
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -269,6 +271,15 @@ fn a_held_package_lock_a_dead_resolver_and_a_failing_mirror_last_as_long_as_they
     succeed(&host, "pct exec 101 -- sh -c 'echo repair-dns'");
     succeed(&host, "pct exec 101 -- getent hosts deb.debian.org");
 
+    succeed(&host, "pct exec 101 -- apt-get update");
+    // apt itself tries four times.
+    host.set_fault(&Fault::new(FaultKind::HttpError).matching("pool/*hello").times(4)).unwrap();
+    let install = "pct exec 101 -- apt-get install -y hello";
+    let failed = run(&host, install);
+    assert_eq!(failed.code, 100);
+    assert!(failed.stderr.contains("500  Internal Server Error"), "{}", failed.stderr);
+    succeed(&host, install);
+
     std::fs::write(host.layout().site().join("x"), "served").unwrap();
     let get = format!(
         "pct exec 101 -- bash -c 'exec 3<>/dev/tcp/{}/80; printf \"GET /x HTTP/1.0\\r\\nHost: {}\\r\\n\\r\\n\" >&3; cat <&3'",
@@ -314,6 +325,49 @@ fn a_service_that_is_not_ready_refuses_the_first_connections_from_inside_and_out
 }
 
 #[test]
+fn a_busy_lock_file_times_out_and_a_create_that_nobody_reads_is_rolled_back() {
+    let host = Standin::start().unwrap();
+    let cut = format!("pct create 101 {TEMPLATE} {OPTIONS} | true; echo ${{PIPESTATUS[0]}}");
+    host.set_fault(&Fault::new(FaultKind::Slow).matching("pct create").times(1)).unwrap();
+    let rolled_back = run(&host, &cut);
+    assert_eq!(rolled_back.stdout, "255\n");
+    assert_eq!(rolled_back.stderr, "unable to create CT 101 - received interrupt\n");
+    assert!(host.guests().is_empty());
+
+    succeed(&host, &format!("pct create 101 {TEMPLATE} {OPTIONS}"));
+    let lock = "/run/lock/lxc/pve-config-101.lock";
+    let busy = run(&host, &format!("flock {lock} -c 'pct start 101'"));
+    assert_eq!(busy.code, 255);
+    assert_eq!(busy.stderr, format!("trying to acquire lock...\ncan't lock file '{lock}' - got timeout\n"));
+}
+
+#[test]
+fn api_calls_that_change_succeed_even_when_their_task_fails() {
+    let host = Standin::start().unwrap();
+    succeed(
+        &host,
+        "mkdir -p /etc/pve/qemu-server && printf 'name: nas\nmemory: 2048\n' > /etc/pve/qemu-server/100.conf",
+    );
+    assert!(succeed(&host, "qm list").contains("100 nas                  stopped"));
+    assert_eq!(succeed(&host, "pvesh get /cluster/nextid --output-format json"), "\"101\"\n");
+    let create = format!("pvesh create /nodes/pve/lxc --vmid 101 --ostemplate {TEMPLATE} {OPTIONS}");
+    assert!(succeed(&host, &create).contains("UPID:pve:"));
+    succeed(&host, "echo 'lock: backup' >> /etc/pve/lxc/101.conf");
+    let start = run(&host, "pvesh create /nodes/pve/lxc/101/status/start");
+    assert_eq!((start.code, start.stderr.as_str()), (0, "CT is locked (backup)\n"));
+    let task = start.stdout.trim();
+    assert!(task.starts_with("UPID:pve:") && task.contains(":vzstart:101:root@pam:"), "{task}");
+    let status = succeed(&host, &format!("pvesh get /nodes/pve/tasks/{task}/status --output-format json"));
+    assert!(status.contains("\"exitstatus\":\"CT is locked (backup)\""), "{status}");
+    let log = succeed(&host, &format!("pvesh get /nodes/pve/tasks/{task}/log --output-format json"));
+    assert!(log.contains("TASK ERROR: CT is locked (backup)"), "{log}");
+    let resources: serde_json::Value =
+        serde_json::from_str(&succeed(&host, "pvesh get /cluster/resources --type vm --output-format json")).unwrap();
+    let ids: Vec<&str> = resources.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["lxc/101", "qemu/100"]);
+}
+
+#[test]
 fn the_host_key_can_change_and_connections_can_be_cut() {
     let host = Standin::start().unwrap();
     let before = host.known_hosts_line().unwrap();
@@ -344,17 +398,19 @@ fn nothing_is_left_after_a_drop_after_the_owners_end_and_after_the_supervisors_k
         succeed(&host, "setsid sleep 1000 > /dev/null 2>&1 < /dev/null & true");
         host
     };
-    let traces = |host: &Standin| {
-        let bridge = format!("{}/24", host.gateway());
-        (host.layout().root().to_owned(), bridge)
-    };
-    let clean = |(root, bridge): &(std::path::PathBuf, String)| {
-        let mounts = format!("upperdir={}/", root.display());
+    let traces = |host: &Standin| host.layout().root().to_owned();
+    // Numbers are reused at once by other tests; the marks on bridges and tables name the directory.
+    let clean = |root: &std::path::PathBuf| {
+        let name = root.display().to_string();
+        let mounts = format!("upperdir={name}/");
         let processes = std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
             std::fs::read_to_string(process.path().join("mountinfo")).is_ok_and(|text| text.contains(&mounts))
         });
-        let addresses = Command::new("ip").args(["-4", "address"]).output().unwrap();
-        !root.exists() && !processes && !String::from_utf8_lossy(&addresses.stdout).contains(bridge)
+        let mentions = |program: &str, arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).output().unwrap();
+            String::from_utf8_lossy(&output.stdout).contains(&name)
+        };
+        !root.exists() && !processes && !mentions("ip", &["link"]) && !mentions("nft", &["list", "ruleset"])
     };
 
     let dropped = start();
@@ -370,6 +426,16 @@ fn nothing_is_left_after_a_drop_after_the_owners_end_and_after_the_supervisors_k
     assert!(kill.success());
     drop(orphaned);
     assert!(clean(&left));
+
+    // Supervisor and owner both die: the next start on this machine sweeps.
+    let doomed = start();
+    let left = traces(&doomed);
+    let kill = Command::new("kill").args(["-KILL", &doomed.supervisor_pid().to_string()]).status().unwrap();
+    assert!(kill.success());
+    doomed.abandon();
+    let next = Standin::start().unwrap();
+    assert!(clean(&left), "the next start did not sweep");
+    drop(next);
 
     // Nobody calls drop, as after a SIGKILL of the test: the end of the pipe is what the supervisor sees.
     let forgotten = start();

@@ -58,10 +58,10 @@ pub fn settle(layout: &Layout, settings: &Settings, vmid: u32, init: u32, struck
 pub fn relax(layout: &Layout, settings: &Settings, vmid: u32, init: u32) {
     let faults = Faults::new(layout);
     settle_resolver(settings, &faults, vmid, init);
-    if let Some(holder) = read_holder(layout, vmid) {
-        if !holder.fault.exists() {
-            release(layout, vmid, init, &holder);
-        }
+    if let Some(holder) = read_holder(layout, vmid)
+        && !holder.fault.exists()
+    {
+        release(layout, vmid, init, &holder);
     }
 }
 

@@ -281,10 +281,10 @@ impl Drop for Standin {
         supervisor.stdin = None;
         let _ = supervisor.process.wait();
         // A supervisor that was killed has left things behind.
-        if self.layout.root().exists() {
-            if let Err(error) = supervisor::down(self.layout.root()) {
-                eprintln!("stand-in: {} could not be removed: {error}", self.layout.root().display());
-            }
+        if self.layout.root().exists()
+            && let Err(error) = supervisor::down(self.layout.root())
+        {
+            eprintln!("stand-in: {} could not be removed: {error}", self.layout.root().display());
         }
     }
 }

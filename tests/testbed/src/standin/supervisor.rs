@@ -135,7 +135,7 @@ fn claim_directory(directory: &Path) -> Result<()> {
 
 async fn set_up(directory: &Path, node: &str, slot: &slot::Slot, template: &Template) -> Result<Running> {
     let layout = Layout::new(directory);
-    let settings = Settings {
+    let mut settings = Settings {
         node: node.to_owned(),
         slot: slot.number,
         subnet: slot.subnet.clone(),
@@ -145,16 +145,17 @@ async fn set_up(directory: &Path, node: &str, slot: &slot::Slot, template: &Temp
         template_bytes: template.bytes,
         template_sha256: template.sha256.clone(),
     };
-    let path = layout.settings();
-    let text = serde_json::to_string_pretty(&settings).map_err(|error| Error::Supervisor(error.to_string()))?;
-    fs::write(&path, text).map_err(Error::file("write", &path))?;
     host_root::prepare(&layout, &settings)?;
     copy_program(&layout)?;
     copy_template(&layout, template)?;
     ssh_server::create_keys(&layout)?;
     network::create_bridge(&layout, &settings)?;
-    let ports = gateway::start(&layout, &settings).await?;
-    network::load_rules(&layout, &settings, ports)?;
+    let gateway = gateway::start(&layout, &settings).await?;
+    network::load_rules(&layout, &settings, gateway.ports)?;
+    settings.apt_configuration = gateway.apt_configuration;
+    let path = layout.settings();
+    let text = serde_json::to_string_pretty(&settings).map_err(|error| Error::Supervisor(error.to_string()))?;
+    fs::write(&path, text).map_err(Error::file("write", &path))?;
     let holder = hold_namespaces(&layout, template)?;
     let (server, port) = start_server(&layout, holder.id())?;
     Ok(Running { layout, settings, holder, server: Some(server), port })

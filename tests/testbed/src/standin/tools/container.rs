@@ -175,6 +175,9 @@ fn lxc_configuration(host: &Host, vmid: u32, config: &GuestConfig) -> String {
          lxc.mount.entry = cgroup2 sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,create=dir 0 0\n\
          lxc.cgroup.dir.container = {cgroup}/guest-{vmid}\n\
          lxc.cgroup.dir.monitor = {cgroup}/monitor-{vmid}\n\
+         lxc.autodev = 1\n\
+         lxc.pty.max = 1024\n\
+         lxc.tty.max = 2\n\
          lxc.init.cmd = /sbin/init\n",
         config.hostname(vmid),
         host.layout.rootfs(vmid).display(),

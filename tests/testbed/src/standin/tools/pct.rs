@@ -116,7 +116,7 @@ const VERBS: &[Verb] = &[
     verb("create", &["vmid", "ostemplate"], CREATE, create::create),
     verb("delsnapshot", SNAPSHOT, &[("force", Flag)], snapshot::delete),
     verb("destroy", VMID, &[("destroy-unreferenced-disks", Flag), ("force", Flag), ("purge", Flag)], power::destroy),
-    verb("df", VMID, &[], not_here),
+    verb("df", VMID, &[], inventory::disk_free),
     verb("enter", VMID, &[("keep-env", Flag)], exec::enter),
     verb("exec", &["vmid", "extra-args"], &[("keep-env", Flag)], exec::exec),
     verb("fsck", VMID, &[("device", Text), ("force", Flag)], not_here),
