@@ -12,6 +12,8 @@ use crate::{
     policy::{Decision, Inventory, Need, OpenWindow, Question, Refusal, gate, phrase, phrase_code},
 };
 
+/// The reason of an Execution that waited when its plan was denied.
+pub(super) const PLAN_DENIED: &str = "PlanDenied";
 /// How often a read-only step is tried when its connection drops.
 const READ_ATTEMPTS: u32 = 3;
 
@@ -109,7 +111,7 @@ fn waiting(observed: &ObservedExecution<'_>, plan: &Plan, status: ExecutionStatu
     }
     if phase == PlanPhase::Denied {
         let message = "the operator denied the plan; do not try this in another way";
-        return end(status, ExecutionPhase::Denied, "PlanDenied", message, now);
+        return end(status, ExecutionPhase::Denied, PLAN_DENIED, message, now);
     }
     if phase.is_terminal() {
         return end(status, ExecutionPhase::Cancelled, "PlanEnded", "the plan has ended", now);

@@ -9,6 +9,7 @@ use k8s_openapi::{
 use kube::Resource;
 
 use super::{
+    execution::PLAN_DENIED,
     Notice, Step, Tally, Turn, TurnEnd, after, approval_command, digest_of, open_windows,
     status::{Standing, differs, set_conditions},
 };
@@ -373,8 +374,11 @@ impl<'a> Pass<'a> {
             match ended.map(|status| status.phase) {
                 Some(ExecutionPhase::Succeeded) => continue,
                 Some(ExecutionPhase::Expired) => {}
+                // It ended because the plan was denied, and only a later grant leads here.
+                Some(ExecutionPhase::Denied) if ended.is_some_and(|it| it.reason.as_deref() == Some(PLAN_DENIED)) => {}
                 Some(ExecutionPhase::Denied) => {
                     let denied_at = ended.and_then(|status| status.completion_time.as_ref());
+                    // Within one second the order cannot be told: then the denial counts, and one asks again.
                     if denied_at >= opened {
                         self.status.phase = PlanPhase::Denied;
                         self.approval().granted = None;
