@@ -13,6 +13,8 @@ use crate::api::{ToolCall, Usage};
 
 /// Most calls that one turn may hold; more are dropped and the model never sees that it made them.
 const MOST_CALLS: usize = 32;
+/// Most bytes that the arguments of all calls of a turn may have together: a Message has to fit into etcd.
+const MOST_ARGUMENTS: usize = 2 * arguments::LONGEST;
 /// Longest texts that a Message holds, in characters.
 const LONGEST_TEXT: usize = 131_072;
 const LONGEST_OPAQUE: usize = 262_144;
@@ -47,14 +49,18 @@ pub(super) struct WrittenCall {
 
 impl Answer {
     pub(super) fn into_reply(mut self, used: &BTreeSet<String>, request: &TurnRequest) -> Reply {
-        if request.tools && self.calls.is_empty() && !self.cut && !self.refused {
-            if let Some(call) = call_in_text(&self.text) {
-                self.text = String::new();
-                self.calls.push(call);
-            }
+        if request.tools
+            && !self.cut
+            && !self.refused
+            && self.calls.is_empty()
+            && let Some(call) = call_in_text(&self.text)
+        {
+            self.text = String::new();
+            self.calls.push(call);
         }
         let whole = !self.refused && request.tools;
         let mut ids = used.clone();
+        let mut room = MOST_ARGUMENTS;
         let calls: Vec<ToolCall> = std::mem::take(&mut self.calls)
             .into_iter()
             .filter(|call| whole && !call.cut && !call.name.is_empty())
@@ -63,7 +69,7 @@ impl Answer {
             .map(|(index, call)| ToolCall {
                 id: unique(&call.id, &mut ids, request.entries.len(), index),
                 name: clip(&call.name, LONGEST_NAME),
-                arguments: arguments::stored(&call.arguments),
+                arguments: fitting(arguments::stored(&call.arguments), &mut room),
             })
             .collect();
         let text = clip(&self.text, LONGEST_TEXT);
@@ -84,6 +90,17 @@ impl Answer {
             usage: self.usage,
             kind,
         }
+    }
+}
+
+/// The arguments while there is room for them, else a note of their size.
+fn fitting(stored: String, room: &mut usize) -> String {
+    match room.checked_sub(stored.len()) {
+        Some(left) => {
+            *room = left;
+            stored
+        }
+        None => arguments::oversized(stored.len()),
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) enum Unusable {
 pub(super) fn stored(written: &str) -> String {
     let text = written.trim();
     if text.len() > LONGEST {
-        return Value::String(format!("{OVERSIZED}{}", text.len())).to_string();
+        return oversized(text.len());
     }
     if text.is_empty() || text == "null" {
         return "{}".to_owned();
@@ -36,6 +36,11 @@ pub(super) fn stored(written: &str) -> String {
         .flatten()
         .find(|repaired| repaired.len() <= LONGEST && is_object(repaired))
         .unwrap_or_else(|| text.to_owned())
+}
+
+/// What is stored instead of arguments of this many bytes.
+pub(super) fn oversized(bytes: usize) -> String {
+    Value::String(format!("{OVERSIZED}{bytes}")).to_string()
 }
 
 /// Whether the text is a whole JSON object as it stands. Of an answer that was cut off, only such calls count.

@@ -27,4 +27,4 @@ pub use finish::check_finish;
 pub use model::Model;
 pub use names::{execution_name, message_name};
 pub use prompt::system_prompt;
-pub use result::render_result;
+pub use result::{render_result, untrusted};

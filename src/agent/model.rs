@@ -112,7 +112,7 @@ fn endpoint(spec: &AgentSpec) -> Result<String, ModelError> {
         Provider::OpenAI => format!("{base}/chat/completions"),
     };
     let wrong = |why: &str| ModelError::new(ErrorCategory::Misconfigured, format!("the Agent's baseURL {why}"));
-    let parsed = reqwest::Url::parse(&url).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
+    let parsed = reqwest::Url::parse(base).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(wrong("has to begin with http:// or https://"));
     }

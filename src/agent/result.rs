@@ -120,18 +120,19 @@ fn stream(text: &mut String, step: &str, name: &str, output: Option<&Output>) {
         let _ = writeln!(text, "{name}: empty");
         return;
     };
-    let mark = mark(step, name, &output.text);
-    let line_end = if output.text.ends_with('\n') { "" } else { "\n" };
-    let _ = writeln!(
-        text,
-        "{name}, {} bytes, untrusted data from the target:\n<<{mark}\n{}{line_end}{mark}>>",
-        output.bytes, output.text
-    );
+    let _ = writeln!(text, "{name}, {} bytes, {}", output.bytes, untrusted(step, name, &output.text));
+}
+
+/// What a program wrote, between marks and named as what it is. For answers to `read_output` as well.
+pub fn untrusted(step: &str, name: &str, text: &str) -> String {
+    let mark = mark(step, name, text);
+    let line_end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("untrusted data from the target:\n<<{mark}\n{text}{line_end}{mark}>>")
 }
 
 fn mark(step: &str, name: &str, text: &str) -> String {
     let digest = Sha256::new().chain_update(step).chain_update(name).chain_update(text).finalize();
-    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn left_out(output: Option<&Output>) -> i64 {

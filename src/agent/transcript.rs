@@ -8,8 +8,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use super::{
     answer::clip,
     context::Context,
-    entry::{CallResult, Entry, ReplyKind},
-    error::ErrorCategory,
+    entry::{CallResult, Entry},
     names::execution_name,
     prompt,
     result::{render_result, render_short},
@@ -81,11 +80,12 @@ pub fn entries(
     Ok(finish(drafts, plan, context))
 }
 
-/// Whether a System note is for the model as well. Notes about requests that failed are for people.
+/// The code of a System note that is for the model as well.
+pub const TOLD: &str = "ToldToAgent";
+
+/// Whether a System note is for the model as well. All others are for people: they stand for turns that failed.
 pub fn is_told(code: Option<&str>) -> bool {
-    let Some(code) = code else { return true };
-    let kinds = [ReplyKind::Text, ReplyKind::ReasoningOnly, ReplyKind::Empty, ReplyKind::Refusal, ReplyKind::Cut];
-    !ErrorCategory::ALL.iter().any(|category| category.label() == code) && !kinds.iter().any(|kind| kind.code() == code)
+    code.is_none_or(|code| code == TOLD)
 }
 
 /// What an entry will be, with its short form where it has one.
@@ -198,12 +198,12 @@ fn results<'a>(
             results.push(answer(&call.id, text.to_owned(), inline.is_error));
             continue;
         }
-        if let Some(execution) = executions.get(&name) {
-            if execution.status.as_ref().is_some_and(|status| status.phase.is_terminal()) {
-                let result = CallResult { call_id: call.id.clone(), ..render_result(execution) };
-                results.push((result, render_short(execution)));
-                continue;
-            }
+        if let Some(execution) = executions.get(&name)
+            && execution.status.as_ref().is_some_and(|status| status.phase.is_terminal())
+        {
+            let result = CallResult { call_id: call.id.clone(), ..render_result(execution) };
+            results.push((result, render_short(execution)));
+            continue;
         }
         let words: Vec<&&Message> = messages
             .iter()

@@ -19,6 +19,7 @@ use super::{NameRef, SecretKeyRef};
     status = "HostStatus",
     derive = "PartialEq",
     doc = "A Proxmox VE node and how to reach it over SSH. Its target is host:<name>.",
+    validation = ("self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')", "the name is part of targets: lower-case letters, digits and dashes, at most 63"),
     printcolumn(name = "Address", type_ = "string", json_path = ".spec.address"),
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
     printcolumn(
@@ -91,6 +92,7 @@ pub struct HostStatus {
     derive = "PartialEq",
     doc = "A container or virtual machine on a Host. Its target is lxc:<name> or vm:<name>.",
     validation = ("self.spec == oldSelf.spec", "a Guest's spec never changes"),
+    validation = ("self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')", "the name is part of targets: lower-case letters, digits and dashes, at most 63"),
     printcolumn(name = "Type", type_ = "string", json_path = ".spec.type"),
     printcolumn(name = "VMID", type_ = "integer", json_path = ".spec.vmid"),
     printcolumn(name = "Host", type_ = "string", json_path = ".spec.hostRef.name"),

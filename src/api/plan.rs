@@ -20,6 +20,7 @@ use super::{ContainerSpec, NameRef, Risk, Target};
     derive = "PartialEq",
     doc = "A goal, its targets, and the steps or the agent that carry it out once a person has approved it.",
     validation = ("!has(oldSelf.status) || !(oldSelf.status.phase in ['Succeeded', 'Failed', 'Cancelled']) || (has(self.status) && self.status.phase == oldSelf.status.phase && self.spec == oldSelf.spec)", "a finished plan never changes"),
+    validation = ("size(self.metadata.name) <= 63", "a Plan's name has at most 63 characters: the names of its steps begin with it"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
     printcolumn(name = "Targets", type_ = "string", json_path = ".spec.targets"),
     printcolumn(name = "Token", type_ = "string", json_path = ".status.approval.token"),

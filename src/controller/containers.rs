@@ -1,21 +1,154 @@
-//! Creating a container as one step, and registering it as a Guest.
+//! Creating a container as one step, and registering it as a Guest so that `lxc:<hostname>` is the next step's target.
 
+use std::time::Duration;
+
+use kube::{
+    Api,
+    api::{DeleteParams, Preconditions},
+};
 use tokio_util::sync::CancellationToken;
 
-use super::{context::Context, error::ControllerError, step_report::Ending};
+use super::{
+    context::{Context, now},
+    effects::create as create_object,
+    error::{ControllerError, call},
+    step_report::{Ending, ending, trouble, unsent},
+};
 use crate::{
-    api::{ContainerSpec, Execution},
-    steps::HostAccess,
+    api::{
+        ContainerSpec, Execution, ExecutionStatus, Guest, GuestKind, GuestSpec, NameRef, PLAN_LABEL, Target, TargetKind,
+    },
+    steps::{
+        ConnectError, HostAccess, Outcome, Report,
+        container::{ContainerOutcome, ContainerReport, ContainerRequest, create_container},
+    },
 };
 
+/// How long the store may lag behind a Guest that was just registered.
+const REGISTRATION: Duration = Duration::from_secs(10);
+
+/// Creates the container, or finds what an earlier try created, and registers it.
 pub async fn create(
-    _context: &Context,
-    _namespace: &str,
+    context: &Context,
+    namespace: &str,
     execution: &Execution,
-    _container: &ContainerSpec,
-    _access: &HostAccess,
-    _cancel: &CancellationToken,
-    _adopt: bool,
+    container: &ContainerSpec,
+    access: &HostAccess,
+    cancel: &CancellationToken,
 ) -> Result<Ending, ControllerError> {
-    Ok(Ending::Again(Box::new(execution.status.clone().unwrap_or_default())))
+    let status = execution.status.clone().unwrap_or_default();
+    let host = execution.spec.target.name();
+    if let Some(text) = taken_elsewhere(context, namespace, &container.hostname, host) {
+        return Ok(Ending::Terminal(Box::new(unsent(status, "HostnameTaken", &text, now()))));
+    }
+    let attempt = status.attempt_id.clone().unwrap_or_default();
+    let report = create_container(&context.runner, access, &request(container), &attempt, cancel).await;
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => return Ok(unconnected(status, &error)),
+    };
+    if let (Some(vmid), ContainerOutcome::Created | ContainerOutcome::NotReady) = (report.vmid, &report.outcome) {
+        register(context, namespace, execution, &container.hostname, vmid).await?;
+    }
+    Ok(ended(status, report, execution.spec.timeout_seconds))
+}
+
+fn unconnected(status: ExecutionStatus, error: &ConnectError) -> Ending {
+    let (reason, text) = trouble(error);
+    Ending::Terminal(Box::new(unsent(status, &reason, &text, now())))
+}
+
+fn request(container: &ContainerSpec) -> ContainerRequest {
+    let usual = ContainerRequest::default();
+    let spec = container.clone();
+    ContainerRequest {
+        hostname: spec.hostname,
+        template: spec.template,
+        vmid: spec.vmid,
+        storage: spec.storage,
+        disk_gib: spec.disk_gib.unwrap_or(usual.disk_gib),
+        memory_mib: spec.memory_mib.unwrap_or(usual.memory_mib),
+        cores: spec.cores.unwrap_or(1),
+        bridge: spec.bridge.unwrap_or(usual.bridge),
+        address: spec.address,
+        gateway: spec.gateway,
+        nameserver: spec.nameserver,
+        unprivileged: spec.unprivileged,
+        nesting: spec.nesting,
+        keyctl: spec.keyctl,
+        onboot: spec.on_boot,
+        tags: vec!["oikos".to_owned()],
+        ..ContainerRequest::default()
+    }
+}
+
+/// A Guest of that name on another host: registering the new one would take its name away.
+fn taken_elsewhere(context: &Context, namespace: &str, hostname: &str, host: &str) -> Option<String> {
+    let target = Target::new(TargetKind::Lxc, hostname).ok()?;
+    let inventory = context.stores.inventory(namespace);
+    let guest = inventory.guests.get(&target).filter(|guest| guest.host != host)?;
+    Some(format!("{target} is guest {} of host:{} already; choose another hostname", guest.vmid, guest.host))
+}
+
+/// Registers the Guest, in place of one of the same name that the host does not have any more, and waits until the
+/// store knows it: the next step's target must not be unknown.
+async fn register(
+    context: &Context,
+    namespace: &str,
+    execution: &Execution,
+    hostname: &str,
+    vmid: u32,
+) -> Result<(), ControllerError> {
+    let guests: Api<Guest> = context.api(namespace);
+    let host_ref = NameRef { name: execution.spec.target.name().to_owned() };
+    let spec = GuestSpec { host_ref, vmid, kind: GuestKind::Lxc };
+    if let Some(old) = call("reading a guest", guests.get_opt(hostname)).await? {
+        if old.spec == spec {
+            return Ok(());
+        }
+        let only_this = Preconditions { uid: old.metadata.uid, ..Preconditions::default() };
+        let delete = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
+        call("removing a stale guest", guests.delete(hostname, &delete)).await?;
+    }
+    let mut guest = Guest::new(hostname, spec.clone());
+    guest.metadata.namespace = Some(namespace.to_owned());
+    guest.metadata.labels = Some([(PLAN_LABEL.to_owned(), execution.spec.plan_ref.name.clone())].into());
+    create_object(&guests, "registering a guest", &guest).await?;
+    let Ok(target) = Target::new(TargetKind::Lxc, hostname) else { return Ok(()) };
+    let known = async {
+        loop {
+            let guests = context.stores.inventory(namespace).guests;
+            if guests.get(&target).is_some_and(|guest| guest.vmid == vmid && guest.host == spec.host_ref.name) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    // Past that the next step is refused with the reason, and its author may repeat it.
+    let _ = tokio::time::timeout(REGISTRATION, known).await;
+    Ok(())
+}
+
+fn ended(status: ExecutionStatus, report: ContainerReport, timeout_seconds: u32) -> Ending {
+    let category = report.outcome.category();
+    let (stdout, stderr) = (report.stdout, report.stderr);
+    let place = report.vmid.map_or(String::new(), |vmid| format!(" as guest {vmid}"));
+    let template = report.template.map_or(String::new(), |template| format!(" from {template}"));
+    match report.outcome {
+        ContainerOutcome::Created => {
+            let detail = format!("lxc:{} was created{place}{template} and runs", report.hostname);
+            let report = Report { outcome: Outcome::Exited { code: 0 }, stdout, stderr, detail };
+            ending(status, &report, timeout_seconds, now())
+        }
+        ContainerOutcome::Failed { outcome } => {
+            let report = Report { outcome, stdout, stderr, detail: report.detail };
+            ending(status, &report, timeout_seconds, now())
+        }
+        ContainerOutcome::Refused { .. } => Ending::Terminal(Box::new(unsent(status, category, &report.detail, now()))),
+        ContainerOutcome::NotReady => {
+            let text = format!("lxc:{} was created{place}{template}, but {}", report.hostname, report.detail);
+            let report = Report { outcome: Outcome::Exited { code: 1 }, stdout, stderr, detail: text };
+            ending(status, &report, timeout_seconds, now())
+        }
+    }
 }

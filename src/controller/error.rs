@@ -53,6 +53,11 @@ impl ControllerError {
         self.status().is_some_and(kube::core::Status::is_not_found)
     }
 
+    /// It will never be accepted as it is: invalid or too large.
+    pub fn is_unacceptable(&self) -> bool {
+        self.status().is_some_and(|status| matches!(status.code, 413 | 422))
+    }
+
     fn status(&self) -> Option<&kube::core::Status> {
         match self {
             Self::Api { source, .. } => match source.as_ref() {

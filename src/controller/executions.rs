@@ -37,12 +37,14 @@ pub async fn reconcile(seen: Arc<Guarded<Execution>>, context: Arc<Context>) -> 
     let plan = call("reading an execution's plan", plans.get_opt(&execution.spec.plan_ref.name)).await?;
     let now = now();
     let windows = context.stores.windows_of(&execution.spec.plan_ref.uid);
+    let ended_windows = windows.iter().filter_map(ended_window).collect();
     let windows = plan.as_ref().map_or_else(Vec::new, |plan| decide::open_windows(plan, &windows, now));
     let inventory = context.stores.inventory(&namespace);
     let step = decide::execution(&ObservedExecution {
         execution: &execution,
         plan: plan.as_ref(),
         windows: &windows,
+        ended_windows: &ended_windows,
         inventory: &inventory,
         running: context.steps.has(&uid),
         guarded: context.guarded(),
@@ -70,6 +72,11 @@ pub async fn reconcile(seen: Arc<Guarded<Execution>>, context: Arc<Context>) -> 
         ExecutionEffect::Adopt { stop } => start(&context, execution, true, stop),
     }
     Ok(requeue(step.again_at, now))
+}
+
+fn ended_window(window: &AutonomyWindow) -> Option<(String, WindowPhase)> {
+    let phase = window.status.as_ref()?.phase;
+    (phase != WindowPhase::Active).then_some((window.metadata.name.clone()?, phase))
 }
 
 /// The window that a step starts under, read live: a revocation counts from the moment that it was written.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::{Execution, ExecutionPhase, ExecutionStatus, Risk},
     decide::Notice,
-    steps::{HostAccess, Place, Report, Step},
+    steps::{Place, Step},
 };
 
 /// A step that lasts longer is shown as Running; a shorter one saves that write.
@@ -71,43 +71,21 @@ async fn carry_out(
             }
         }
         (None, Some(container)) => {
-            return containers::create(context, namespace, execution, container, &access, cancel, adopt).await;
+            return containers::create(context, namespace, execution, container, &access, cancel).await;
         }
         _ => return Ok(Ending::Terminal(Box::new(unsent(status, "NoAction", "it has not exactly one action", now())))),
     };
-    connected(report, status, spec.timeout_seconds, adopt, &access)
-}
-
-/// A connection that failed before anything was sent ends a fresh step; an adopted one is asked about again later.
-pub(super) fn connected(
-    report: Result<Report, crate::steps::ConnectError>,
-    status: ExecutionStatus,
-    timeout_seconds: u32,
-    adopt: bool,
-    access: &HostAccess,
-) -> Result<Ending, ControllerError> {
-    match report {
-        Ok(report) => Ok(ending(status, &report, timeout_seconds, now())),
-        Err(error) if adopt => {
-            let (reason, text) = trouble(&error);
-            tracing::warn!(host = access.name, reason, text, "a running step cannot be looked at");
-            Ok(lost_after(status, timeout_seconds, &reason, &text))
-        }
+    Ok(match report {
+        Ok(report) => ending(status, &report, spec.timeout_seconds, now()),
         Err(error) => {
             let (reason, text) = trouble(&error);
-            Ok(Ending::Terminal(Box::new(unsent(status, &reason, &text, now()))))
+            if adopt {
+                lost(status, &reason, &text)
+            } else {
+                Ending::Terminal(Box::new(unsent(status, &reason, &text, now())))
+            }
         }
-    }
-}
-
-/// Lost once the step's time and a quarter of an hour have passed; until then it is asked about again.
-fn lost_after(status: ExecutionStatus, timeout_seconds: u32, reason: &str, text: &str) -> Ending {
-    let started = status.start_time.as_ref().map_or(now(), |time| time.0);
-    let patience = i64::from(timeout_seconds) + 15 * 60;
-    if now().duration_since(started).as_secs() < patience {
-        return Ending::Again(Box::new(status));
-    }
-    lost(status, reason, text)
+    })
 }
 
 fn lost(mut status: ExecutionStatus, reason: &str, text: &str) -> Ending {
@@ -132,7 +110,7 @@ fn step(context: &Context, execution: &Execution, place: Place, command: String)
 }
 
 /// How long the target may wait with the start: not past the end of the window that allows it.
-pub(super) fn start_within(context: &Context, execution: &Execution) -> Duration {
+fn start_within(context: &Context, execution: &Execution) -> Duration {
     let authority = execution.status.as_ref().and_then(|status| status.authority.as_ref());
     let Some(name) = authority.and_then(|authority| authority.name.as_deref()) else {
         return START_WITHIN;

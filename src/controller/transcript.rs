@@ -8,7 +8,6 @@ use crate::{
     agent::{
         limits,
         tools::{self, ToolRequest},
-        transcript::is_told,
     },
     api::{Execution, ExecutionSpec, Message, ObjectRef, Plan, PlanResult, Risk, Role, RunSpec, ToolCall},
     decide::{Tally, Turn, TurnEnd},
@@ -19,12 +18,8 @@ pub const CLOSING: &str = "OikosClosing";
 
 /// The latest entry of the transcript: the agent's, or the note that stands in its place. `messages` are sorted.
 pub fn latest_turn(plan: &Plan, messages: &[Message]) -> Option<Turn> {
-    let is_turn = |message: &&Message| match message.spec.role {
-        Role::Agent => true,
-        Role::System => !is_told(message.spec.stop_reason.as_deref()),
-        Role::Operator => false,
-    };
-    let latest = messages.iter().rev().find(is_turn)?;
+    // The controller's notes stand for turns that failed; each has a sequence of its own.
+    let latest = messages.iter().rev().find(|message| message.spec.role != Role::Operator)?;
     let sequence = latest.spec.sequence;
     let answers = |message: &Message| message.spec.role == Role::Operator && message.spec.sequence >= sequence;
     Some(Turn {

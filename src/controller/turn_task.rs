@@ -81,7 +81,14 @@ async fn take(
             }
         }
     };
-    create(&messages, "storing a turn", &message_of(plan, &message, spec)).await
+    match create(&messages, "storing a turn", &message_of(plan, &message, spec)).await {
+        // Asking again would give another such answer, and cost another request.
+        Err(error) if error.is_unacceptable() => {
+            let spec = note(plan, sequence, "AnswerUnacceptable", format!("the answer cannot be stored: {error}"));
+            create(&messages, "storing a note", &message_of(plan, &message, spec)).await
+        }
+        other => other,
+    }
 }
 
 type Ready = (Model, String, u32);

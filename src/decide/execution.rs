@@ -1,5 +1,7 @@
 //! Execution: judged, gated, claimed once, and ended by the task that ran it.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
 use super::{Judged, Notice, Step, approval_command, digest_of, judge};
@@ -7,13 +9,13 @@ use crate::{
     api::{
         APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, DENY, Execution, ExecutionApproval,
         ExecutionPhase, ExecutionStatus, Grant, GrantVia, ObjectRef, Plan, PlanPhase, REASON, Risk, Target,
-        WindowClass,
+        WindowClass, WindowPhase,
     },
     policy::{Decision, Inventory, Need, OpenWindow, Question, Refusal, gate, phrase, phrase_code},
 };
 
 /// The reason of an Execution that waited when its plan was denied.
-pub(super) const PLAN_DENIED: &str = "PlanDenied";
+pub(in crate::decide) const PLAN_DENIED: &str = "PlanDenied";
 /// How often a read-only step is tried when its connection drops.
 const READ_ATTEMPTS: u32 = 3;
 
@@ -26,6 +28,8 @@ pub struct ObservedExecution<'a> {
     pub plan: Option<&'a Plan>,
     /// The plan's open windows.
     pub windows: &'a [OpenWindow],
+    /// The names of the plan's windows that have ended, and how.
+    pub ended_windows: &'a BTreeMap<String, WindowPhase>,
     /// What the namespace knows.
     pub inventory: &'a Inventory,
     /// Whether this process runs it now.
@@ -199,6 +203,11 @@ fn refused(refusal: Refusal, about: &str, judged: &Judged, plan: &Plan) -> Strin
 
 fn await_window(observed: &ObservedExecution<'_>, plan: &Plan, digest: &str, status: ExecutionStatus) -> Next {
     let approval = plan.status.as_ref().and_then(|status| status.approval.as_ref());
+    // The plan was granted once and its controller has taken note that the grant was taken back.
+    let started = plan.status.as_ref().is_some_and(|status| status.start_time.is_some());
+    if started && approval.is_some_and(|approval| approval.granted.is_none()) {
+        return revoked(status, observed.now);
+    }
     // A token of a plan that changed since is of no use; the plan's controller writes the new one and wakes us.
     let Some(token) = approval.filter(|approval| approval.digest == digest).map(|approval| approval.token.clone())
     else {
@@ -234,8 +243,16 @@ fn await_phrase(
         let uid = observed.execution.metadata.uid.as_deref().unwrap_or_default();
         phrase(&target, &phrase_code(uid, command, nonce.unwrap_or_default()))
     });
+    let code = wanted.rsplit(' ').next().unwrap_or_default();
+    match observed.ended_windows.get(&format!("{}-{code}", spec.plan_ref.name)) {
+        Some(WindowPhase::Revoked) => return revoked(status, observed.now),
+        Some(WindowPhase::Expired) => {
+            let message = "the window that was confirmed for this step ended before it could start; nothing ran";
+            return end(status, ExecutionPhase::Expired, "WindowExpired", message, observed.now);
+        }
+        _ => {}
+    }
     if annotation(observed.execution, CONFIRM) == Some(wanted.as_str()) && status.approval.is_some() {
-        let code = wanted.rsplit(' ').next().unwrap_or_default();
         let mut window = grant(observed, plan, digest, WindowClass::Destructive, code);
         window.spec.targets = vec![target];
         window.spec.duration_seconds = window.spec.duration_seconds.min(900);
@@ -249,6 +266,11 @@ fn await_phrase(
     let message =
         format!("destructive, and not named in the approved plan; a person has to confirm it: {}", approval.command);
     await_person(observed, status, approval, "ConfirmationNeeded", message)
+}
+
+fn revoked(status: ExecutionStatus, now: Timestamp) -> Next {
+    let message = "the operator took the grant back before this step started; nothing ran";
+    end(status, ExecutionPhase::Denied, "GrantRevoked", message, now)
 }
 
 fn await_person(

@@ -123,3 +123,40 @@ pub(crate) fn limited(text: &str, max: usize) -> String {
     let end = (0..=max.saturating_sub(3)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     format!("{}…", &text[..end])
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_declared_risk_is_never_undercut_and_a_judged_one_never_lowered(
+            command in prop_oneof![Just("ls /"), Just("apt-get update"), Just("rm -rf /srv"), Just("cat 'x")],
+            declared in prop_oneof![Just(Risk::ReadOnly), Just(Risk::ConfigMutation), Just(Risk::Destructive)],
+        ) {
+            let target: Target = "lxc:web".parse().unwrap();
+            let inventory = Inventory::default();
+            let judged = judge(&target, Some(command), None, declared, &inventory).risk;
+            let plain = judge(&target, Some(command), None, Risk::ReadOnly, &inventory).risk;
+            prop_assert_eq!(judged, plain.max(declared));
+        }
+    }
+
+    #[test]
+    fn a_container_is_created_on_a_host_only_and_touches_its_own_future_name() {
+        let container = ContainerSpec { hostname: "web".into(), ..ContainerSpec::default() };
+        let inventory = Inventory::default();
+        let judged = judge(&"host:a".parse().unwrap(), None, Some(&container), Risk::ReadOnly, &inventory);
+        assert!(judged.scope.touches.contains(&"lxc:web".parse().unwrap()));
+        let nested = judge(&"lxc:b".parse().unwrap(), None, Some(&container), Risk::ReadOnly, &inventory);
+        assert!(nested.scope.unknown.iter().any(|thing| thing.what.contains("no container can be created")));
+    }
+
+    #[test]
+    fn texts_are_cut_at_a_character() {
+        assert_eq!(limited("äöü", 5), "ä…");
+        assert_eq!(limited("abc", 3), "abc");
+    }
+}

@@ -40,6 +40,21 @@ pub(super) fn set_conditions(status: &mut PlanStatus, standing: &Standing, gener
     condition::set(conditions, now, generation, (condition::SUCCEEDED, value, reason), &message);
 }
 
+/// Says that approvals are not guarded, for as long as they are not; a guarded plan says nothing.
+pub(super) fn set_guarded(status: &mut PlanStatus, guarded: bool, generation: Option<i64>, now: Timestamp) {
+    let known = status.conditions.iter().any(|condition| condition.type_ == condition::GUARDED);
+    if guarded && !known {
+        return;
+    }
+    let (word, reason, message) = if guarded {
+        ("True", "PoliciesUp", "")
+    } else {
+        let message = "the admission policies are missing: anybody who may change the plan can approve it in any name";
+        ("False", "PoliciesMissing", message)
+    };
+    condition::set(&mut status.conditions, now, generation, (condition::GUARDED, word, reason), message);
+}
+
 /// Whether the two differ in more than the counters, which are written along with the next change that matters.
 pub(super) fn differs(old: Option<&PlanStatus>, new: &PlanStatus) -> bool {
     let Some(old) = old else {

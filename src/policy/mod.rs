@@ -3,6 +3,8 @@
 //! Invariant: no client, no runtime, no clock, no randomness. Time comes in as an argument.
 
 mod gate;
+#[cfg(test)]
+mod gate_tests;
 mod scope;
 mod token;
 

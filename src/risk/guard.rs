@@ -7,7 +7,7 @@ pub const MAX_BYTES: usize = 64 * 1024;
 /// Longest text in bytes outside here-documents: nobody types more than this.
 const MAX_CODE_BYTES: usize = 8 * 1024;
 /// Most substitutions (`$(`, `<(`, `>(`, backticks): the parser's time grows with the cube of their nesting.
-const MAX_SUBSTITUTIONS: usize = 16;
+const MAX_SUBSTITUTIONS: usize = 12;
 /// Most opening brackets and braces, and words that open a compound command.
 const MAX_OPENERS: usize = 64;
 /// Most `;`, `&`, `|` in one text.

@@ -34,7 +34,7 @@ pub enum Input {
 }
 
 /// The most commands that one judgement looks at.
-const MAX_COMMANDS: usize = 600;
+const MAX_COMMANDS: usize = 300;
 /// The most texts within texts (`sh -c "sh -c …"`).
 pub const MAX_DEPTH: usize = 8;
 /// The most reasons kept; the class takes all into account.
@@ -168,6 +168,16 @@ impl Judge {
             Locus::Guest if !(effect.power && self.detached) => effect.guest,
             _ => effect.host,
         }
+    }
+
+    /// Whether something found so far does not end by itself.
+    pub fn unbounded(&self) -> bool {
+        self.flags.unbounded
+    }
+
+    /// What ran under a time limit has ended.
+    pub fn set_unbounded(&mut self, unbounded: bool) {
+        self.flags.unbounded = unbounded;
     }
 
     /// Something else is acted on.

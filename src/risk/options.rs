@@ -31,6 +31,8 @@ pub struct Arguments<'e, 'w> {
     pub unlisted: Vec<String>,
     /// The worst of the words that may turn out to be options.
     pub doubt: Option<Value>,
+    /// One of them may become several words.
+    pub doubt_splits: bool,
     /// A word begins as an option and its rest is not known.
     pub computed: bool,
     /// Where a nested command begins in the argument vector.
@@ -82,6 +84,7 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
                     continue;
                 }
                 self.out.doubt = self.out.doubt.max(Some(word.value));
+                self.out.doubt_splits |= word.splits;
                 self.out.computed |= word.text.starts_with('-');
             }
             self.operand(word);
@@ -278,6 +281,7 @@ pub fn borrow<'w>(word: &'w Word<'_>) -> Word<'w> {
     Word {
         text: std::borrow::Cow::Borrowed(word.text.as_ref()),
         value: word.value,
+        ending: word.ending.clone(),
         glob: word.glob,
         brace: word.brace,
         expanded: word.expanded,
@@ -312,7 +316,7 @@ fn find_verb<'e>(entry: &'e Entry, words: &[&str]) -> Found<'e> {
         if !entry.prefixes || word.is_empty() {
             return Found::Nothing;
         }
-        level.retain(|verb| part(verb).starts_with(word));
+        level.retain(|verb| !verb.alias && part(verb).starts_with(word));
         let first = level.first().map(|verb| part(verb));
         if level.is_empty() || level.iter().any(|verb| Some(part(verb)) != first) {
             return Found::Nothing;

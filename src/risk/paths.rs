@@ -162,8 +162,6 @@ const FATAL_ON_NODE: &[&str] = &[
     "/usr/sbin/",
     "/bin/",
     "/sbin/",
-    "/usr/local/bin/",
-    "/usr/local/sbin/",
     "/etc/vzdump.conf",
     "/usr/share/perl5/",
     "/etc/lxc/",

@@ -24,6 +24,9 @@ impl Judge {
         self.assignments(assignments, !argv.is_empty());
         let input = self.redirects(redirects);
         let saved = input.map(|input| std::mem::replace(&mut self.input, input));
+        if argv.first().is_none_or(|word| matches!(word.literal(), Some(":" | "true"))) {
+            self.emptied(redirects);
+        }
         if argv.is_empty() && !words.is_empty() {
             self.find(Risk::Destructive, "shell:computed-command", "which command runs is not known", None);
         }
@@ -173,6 +176,19 @@ impl Judge {
             _ => {
                 self.find(Risk::Destructive, "redirect:unknown", "a redirect that is not understood", None);
                 None
+            }
+        }
+    }
+
+    /// Files that a command without output opens for writing: they are emptied.
+    fn emptied(&mut self, redirects: &[Node]) {
+        for redirect in redirects {
+            if let NodeKind::Redirect { op, target, .. } = &redirect.kind
+                && matches!(op.as_str(), ">" | ">|" | "&>")
+                && let [word] = self.peek(std::slice::from_ref(&**target)).as_slice()
+                && paths::normalise(&word.text).starts_with("/etc/")
+            {
+                self.find(Risk::Destructive, "redirect:empty", format!("empties {}", word.shown()), None);
             }
         }
     }

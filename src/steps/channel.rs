@@ -72,7 +72,7 @@ impl<S: Sink> Exchange<S> {
 
 async fn talk<S: Sink>(
     channel: Channel<Msg>,
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     command: String,
     input: String,
     mut sink: S,
@@ -89,22 +89,23 @@ async fn talk<S: Sink>(
         let receive = receive(&mut read, &mut sink, &mut ended);
         tokio::pin!(receive);
         // The server may close before it has read everything: only the receiving side decides that this is over.
-        let given_up = tokio::select! {
-            () = &mut receive => false,
-            () = abandon.cancelled() => true,
+        tokio::select! {
+            () = &mut receive => {}
+            () = abandon.cancelled() => {}
             Err(error) = send => {
                 tracing::debug!(%error, "sending a command");
-                tokio::select! { () = &mut receive => false, () = abandon.cancelled() => true }
+                tokio::select! { () = &mut receive => {} () = abandon.cancelled() => {} }
             }
-        };
-        if given_up {
-            let _ = write.close().await;
-            let _ = timeout(DRAIN_LIMIT, &mut receive).await;
         }
     }
-    if !ended.closed && sink.is_complete() {
-        let _ = write.close().await;
-        let _ = timeout(DRAIN_LIMIT, receive(&mut read, &mut sink, &mut ended)).await;
+    if !ended.closed {
+        // The seat is given back only when the server has closed its end, which it may put off.
+        tokio::spawn(async move {
+            let _ = write.close().await;
+            let drained = async { while read.wait().await.is_some() {} };
+            let _ = timeout(DRAIN_LIMIT, drained).await;
+            drop(permit);
+        });
     }
     (sink, ended)
 }

@@ -48,8 +48,7 @@ pub(crate) async fn run(
     step: &Step,
     cancel: &CancellationToken,
 ) -> Result<Option<Report>, ConnectError> {
-    let sink = Kept { stdout: Capture::new(STDOUT), stderr: Capture::new(STDERR) };
-    let Some(done) = talk(pool, access, step, sink, cancel).await? else { return Ok(None) };
+    let Some(done) = talk(pool, access, step, Kept::new, cancel).await? else { return Ok(None) };
     Ok(Some(Report {
         outcome: done.outcome,
         stdout: done.sink.stdout.finish(),
@@ -73,7 +72,7 @@ pub(crate) async fn query(
         mutating: false,
         start_within: timeout,
     };
-    let done = talk(pool, access, &step, Bounded::new(QUERY_LIMIT), &CancellationToken::new()).await?;
+    let done = talk(pool, access, &step, || Bounded::new(QUERY_LIMIT), &CancellationToken::new()).await?;
     let Some(done) = done else {
         return Ok(RawOutput { outcome: Outcome::Cancelled, stdout: Vec::new(), stderr: Vec::new(), truncated: false });
     };
@@ -95,13 +94,13 @@ async fn talk<S: Sink>(
     pool: &Pool,
     access: &HostAccess,
     step: &Step,
-    sink: S,
+    sink: fn() -> S,
     cancel: &CancellationToken,
 ) -> Result<Option<Done<S>>, ConnectError> {
     let mark = new_mark();
     let text = script::direct(&mark, &step.attempt_id, step.place, &step.command, step.seconds());
     let command = script::shell_of(step.place);
-    let exchange = pool.exchange(access, Lane::Step, command, text, Marked::new(&mark, sink));
+    let exchange = pool.exchange(access, Lane::Step, command, text, Marked::new(&mark, sink()));
     let mut exchange = tokio::select! {
         exchange = exchange => exchange?,
         () = cancel.cancelled() => return Ok(None),
@@ -120,7 +119,8 @@ async fn talk<S: Sink>(
         }
     };
     let Some((marked, ended)) = ended else {
-        return Err(ConnectError::ShellUnusable { host: access.name.clone(), detail: "the exchange failed".into() });
+        let outcome = Outcome::Lost { reason: LostReason::ConnectionLost };
+        return Ok(Some(Done { outcome, detail: "the exchange was broken off".into(), sink: sink() }));
     };
     marked.judge(access, step, ended, began.elapsed(), cancel.is_cancelled()).map(Some)
 }
@@ -142,6 +142,12 @@ async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
 struct Kept {
     stdout: Capture,
     stderr: Capture,
+}
+
+impl Kept {
+    fn new() -> Self {
+        Self { stdout: Capture::new(STDOUT), stderr: Capture::new(STDERR) }
+    }
 }
 
 impl Sink for Kept {

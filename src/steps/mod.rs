@@ -11,6 +11,7 @@ mod answer;
 mod capture;
 mod channel;
 mod connection;
+pub mod container;
 mod direct;
 mod error;
 mod frames;

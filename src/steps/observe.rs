@@ -20,8 +20,6 @@ use super::step::Step;
 
 /// Beside its frames an answer holds at most 18 KiB of output; the rest is room for noise of the login.
 const ANSWER_BYTES: usize = 512 * 1024;
-/// TERM, 10 s, KILL, 5 s, and a little for the target to write it down.
-const END_OF_COMMAND: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A guest that is not running this many times in a row has been stopped, and what ran in it with it.
 const GUEST_GONE: u32 = 4;
@@ -59,7 +57,7 @@ impl<'a> Pursuit<'a> {
         step: &'a Step,
         cancel: &'a CancellationToken,
     ) -> Self {
-        let give_up = Instant::now() + step.start_within + step.timeout + END_OF_COMMAND + runner.patience().after_end;
+        let give_up = Instant::now() + step.start_within + step.timeout + runner.patience().after_end;
         Self { runner, access, step, cancel, give_up }
     }
 

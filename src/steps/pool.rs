@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use russh::Channel;
 use russh::client::Msg;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::access::HostAccess;
@@ -55,7 +55,7 @@ impl Pool {
         for _ in 0..OPEN_TRIES {
             let connection = self.connection(access).await?;
             let Ok(permit) = connection.lane(lane).acquire_owned().await else { continue };
-            match timeout(OPEN_LIMIT, connection.handle.channel_open_session()).await {
+            match timeout(OPEN_LIMIT, open_session(connection.clone())).await {
                 Ok(Ok(channel)) => return Ok((channel, permit)),
                 // The server has no session left; the connection is healthy.
                 Ok(Err(russh::Error::ChannelOpenFailure(reason))) => {
@@ -116,4 +116,17 @@ impl Pool {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.entry(host.to_owned()).or_default().clone()
     }
+}
+
+/// Opens a session in a task of its own: a caller that goes away in the meantime must not leave it open, the server
+/// has only ten.
+async fn open_session(connection: Arc<Connection>) -> Result<Channel<Msg>, russh::Error> {
+    let (give, take) = oneshot::channel();
+    tokio::spawn(async move {
+        let opened = connection.handle.channel_open_session().await;
+        if let Err(Ok(unwanted)) = give.send(opened) {
+            let _ = unwanted.close().await;
+        }
+    });
+    take.await.unwrap_or(Err(russh::Error::Disconnect))
 }

@@ -13,6 +13,8 @@ export PATH
 unset ENV BASH_ENV CDPATH
 LC_ALL=C
 export LC_ALL
+umask 022
+cd /root 2>/dev/null || cd /
 # A host may keep run directories elsewhere: SetEnv OIKOS_RUNS=... in its sshd_config.
 runs=${OIKOS_RUNS:-$runs}
 dir=$runs/$id

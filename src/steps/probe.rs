@@ -90,11 +90,30 @@ pub(crate) async fn clock(pool: &Pool, access: &HostAccess, place: Place) -> Res
     }
 }
 
+/// Run directories on a host whose names begin with `prefix`.
+pub(crate) async fn claims(pool: &Pool, access: &HostAccess, prefix: &str) -> Result<Vec<String>, ConnectError> {
+    let mark = new_mark();
+    let text = ask_with(pool, access, Place::Host, &mark, script::claims(&mark, prefix)).await?;
+    let frames = parse(&mark, &text);
+    Ok(frames.iter().filter(|frame| frame.word == "CLAIM").map(|frame| frame.rest.to_owned()).collect())
+}
+
 async fn ask(pool: &Pool, access: &HostAccess, place: Place) -> Result<(Vec<u8>, String), ConnectError> {
     let mark = new_mark();
+    let text = ask_with(pool, access, place, &mark, script::facts(&mark, place)).await?;
+    Ok((text, mark))
+}
+
+/// Sends a small read-only script and returns its answer, which ends with DONE.
+async fn ask_with(
+    pool: &Pool,
+    access: &HostAccess,
+    place: Place,
+    mark: &str,
+    text: String,
+) -> Result<Vec<u8>, ConnectError> {
     let command = script::shell_of(place);
-    let mut exchange =
-        pool.exchange(access, Lane::Step, command, script::facts(&mark, place), Bounded::new(64 * 1024)).await?;
+    let mut exchange = pool.exchange(access, Lane::Step, command, text, Bounded::new(64 * 1024)).await?;
     let broken = |detail: &str| ConnectError::Unreachable {
         host: access.name.clone(),
         address: access.socket(),
@@ -104,9 +123,8 @@ async fn ask(pool: &Pool, access: &HostAccess, place: Place) -> Result<(Vec<u8>,
         .await
         .map_err(|_| broken(&format!("no answer from a shell within {} s", ANSWER_LIMIT.as_secs())))?;
     let (bytes, ended) = answer.ok_or_else(|| broken("the exchange failed"))?;
-    let frames = parse(&mark, &bytes.stdout);
-    if find(&frames, "DONE").is_some() {
-        return Ok((bytes.stdout, mark));
+    if find(&parse(mark, &bytes.stdout), "DONE").is_some() {
+        return Ok(bytes.stdout);
     }
     if !ended.closed {
         return Err(broken("the connection ended before an answer"));

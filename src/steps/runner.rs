@@ -19,7 +19,8 @@ use super::step::{Place, Step};
 /// How long to look for a step whose target cannot be reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Time after the step's own limit until its outcome is given up as [`super::Outcome::Lost`]; 15 minutes.
+    /// Time after the step's own limit until its outcome is given up as [`super::Outcome::Lost`]; 15 minutes. It
+    /// includes what the target takes to end a command (TERM, 10 s, KILL) and to write that down.
     pub after_end: Duration,
 }
 
@@ -122,6 +123,11 @@ impl Runner {
     /// Only when nothing was started; a lost connection is an outcome.
     pub async fn query(&self, host: &HostAccess, argv: &[&str], timeout: Duration) -> Result<RawOutput, ConnectError> {
         direct::query(&self.pool, host, argv, timeout).await
+    }
+
+    /// Run directories on a host whose names begin with `prefix`.
+    pub(crate) async fn claims(&self, host: &HostAccess, prefix: &str) -> Result<Vec<String>, ConnectError> {
+        probe::claims(&self.pool, host, prefix).await
     }
 
     pub(crate) fn pool(&self) -> &Pool {

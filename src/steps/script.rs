@@ -13,6 +13,7 @@ const SUPERVISOR: &str = include_str!("supervisor.sh");
 const DIRECT: &str = include_str!("direct.sh");
 const FACTS: &str = include_str!("facts.sh");
 const OUTPUT: &str = include_str!("output.sh");
+const CLAIMS: &str = include_str!("claims.sh");
 
 /// The command of the SSH exec request: a POSIX shell that reads its script from standard input. Simple words only,
 /// so that any login shell understands them.
@@ -122,6 +123,11 @@ pub(crate) fn output(mark: &str, id: &str, place: Place, stream: &str, offset: u
         .set("offset", offset)
         .set("length", length)
         .call(OUTPUT, "output")
+}
+
+/// Lists the run directories whose names begin with `prefix`.
+pub(crate) fn claims(mark: &str, prefix: &str) -> String {
+    Script::new(mark, Place::Host, prefix).call(CLAIMS, "claims")
 }
 
 #[cfg(test)]

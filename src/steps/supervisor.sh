@@ -36,8 +36,8 @@ measure() {
         printf '%s -\n' $((size + rest)) >"$dir/$1.total"
         return
     fi
-    size=$(wc -c <"$dir/$1.spill")
-    size=$((size))
+    size=0
+    [ -s "$dir/$1.spill" ] && size=$(($(wc -c <"$dir/$1.spill")))
     digest=
     command -v sha256sum >/dev/null && digest=sha256sum
     if [ "$size" -lt "$limit" ]; then
@@ -113,4 +113,10 @@ printf '%-1023s\n' "oikos1 $id code=$code signalled=$signalled timed_out=$timed_
 leaked=$leaked centiseconds=$elapsed out_bytes=$out_bytes out_sha256=$out_sum err_bytes=$bytes err_sha256=$sum END" \
     1<>"$dir/result"
 sync "$dir/result" 2>/dev/null || sync
-rm -f "$dir/out.pipe" "$dir/err.pipe" "$dir/out.spill" "$dir/err.spill"
+exec 7>&- 9>&-
+# The claims stay for ever, the output for a week. Looked at now and then is enough.
+if [ $(($$ % 50)) -eq 0 ]; then
+    find "${dir%/*}" -mindepth 2 -maxdepth 2 -type f -mtime +7 \( -name 'out.*' -o -name 'err.*' -o -name command \) \
+        -exec rm -f {} + &
+fi
+rm -f "$dir/out.pipe" "$dir/err.pipe" "$dir/out.spill" "$dir/err.spill" &

@@ -49,10 +49,13 @@ has_record() {
     return 1
 }
 
+# section STREAM HEAD TAIL [SIZE]: all of a short stream, else head and tail.
 section() {
     size=0
-    [ -e "$dir/$1.head" ] && size=$(wc -c <"$dir/$1.head")
-    size=$((size))
+    case ${4:-} in
+    '' | *[!0-9]*) [ -s "$dir/$1.head" ] && size=$(($(wc -c <"$dir/$1.head"))) ;;
+    *) size=$4 ;;
+    esac
     if [ ! -s "$dir/$1.tail" ] && [ "$size" -le $(($2 + $3)) ]; then
         say OUTPUT "$1" "$size" 0
         [ "$size" -eq 0 ] || head -c "$size" "$dir/$1.head"
@@ -63,11 +66,21 @@ section() {
     if [ -s "$dir/$1.tail" ]; then tail -c "$3" "$dir/$1.tail"; else tail -c "$3" "$dir/$1.head"; fi
 }
 
+# Value of a field of the record.
+field() {
+    case $record in
+    *" $1="*) value=${record##*" $1="} value=${value%% *} ;;
+    *) value= ;;
+    esac
+}
+
 # verdict WORD...: the last frame before the output, then the output.
 verdict() {
     say "$@"
-    section out "$out_head" "$out_tail"
-    section err "$err_head" "$err_tail"
+    field out_bytes
+    section out "$out_head" "$out_tail" "$value"
+    field err_bytes
+    section err "$err_head" "$err_tail" "$value"
     say DONE
 }
 
@@ -85,12 +98,11 @@ missing_tools() {
 
 # Makes the directory of all runs. It must be a real directory of ours: a link could lead the claims elsewhere.
 open_runs() {
-    mkdir -p "$runs" 2>/dev/null
+    [ -d "$runs" ] || { mkdir -p "$runs" && chmod 700 "$runs"; } 2>/dev/null
     if [ -L "$runs" ] || [ ! -d "$runs" ] || [ ! -O "$runs" ]; then
         not_started RunDirectory "$runs is not a directory of this user"
         return 1
     fi
-    chmod 700 "$runs" 2>/dev/null
     if ! printf '%-8191s\n' room >"$runs/.room" 2>/dev/null; then
         not_started RunDirectory "cannot write in $runs: full or read-only"
         return 1

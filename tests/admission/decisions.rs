@@ -3,9 +3,11 @@
 use kube::api::{PatchParams, PostParams};
 use oikos::api::{APPROVE, APPROVED_BY, CONFIRM, DENY, Plan};
 use serde_json::json;
+use testbed::control_plane::ControlPlane;
 
 use crate::cluster::{
-    COMMAND, PHRASE, Room, TOKEN, annotations, cluster, plan_object, refusal, room, without_annotation,
+    COMMAND, PHRASE, Room, TOKEN, annotations, apply_chart, cluster, is_refusal, plan_object, refusal, room, until,
+    without_annotation,
 };
 
 async fn decide(room: &Room, client: &kube::Client, pairs: &[(&str, &str)]) -> Result<Plan, kube::Error> {
@@ -262,4 +264,19 @@ async fn kubectl_annotate_as_copied_from_the_status_approves() {
     operator.kubectl(&words).await.unwrap().ok().unwrap();
     let plan = room.plans(&room.operator).get("web").await.unwrap();
     assert_eq!(annotation(&plan, APPROVED_BY), Some("operator"));
+}
+
+#[tokio::test]
+async fn on_a_cluster_without_the_stamp_the_approver_writes_the_own_name_and_no_other() {
+    let plane = ControlPlane::start().await.unwrap();
+    apply_chart(&plane, "1.35.0").await;
+    let room = Room::new(&plane, plane.namespace("old").await.unwrap()).await;
+    room.plan("web").await;
+    until("the decisions policy", async || is_refusal(&decide(&room, &room.operator, &[(APPROVE, "x")]).await)).await;
+    for pairs in [vec![(APPROVE, TOKEN)], vec![(APPROVE, TOKEN), (APPROVED_BY, "boss")]] {
+        let words = refusal(decide(&room, &room.operator, &pairs).await);
+        assert!(words.contains(r#"oikos.dev/approved-by must be "operator""#), "{words}");
+    }
+    decide(&room, &room.operator, &[(APPROVE, TOKEN), (APPROVED_BY, "operator")]).await.unwrap();
+    plane.stop().await.unwrap();
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use oikos::steps::{HostAccess, SecretText};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -84,6 +85,16 @@ impl Sshd {
         self.path("runs")
     }
 
+    /// Makes sshd read its configuration again; connections that stand are not touched.
+    pub async fn reload(&self) {
+        let before = self.read("log").matches("Server listening").count();
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        while self.read("log").matches("Server listening").count() == before {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     pub fn add_tool(&self, name: &str, text: &str) {
         script(&self.path("bin").join(name), text);
     }
@@ -94,6 +105,30 @@ impl Drop for Sshd {
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Access to a port on which nothing listens.
+pub struct HostAccessWithoutHost;
+
+impl HostAccessWithoutHost {
+    pub fn access() -> HostAccess {
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("oikos-steps-key-{}-{number}", std::process::id()));
+        keygen(&path);
+        let private_key = SecretText::new(fs::read_to_string(&path).unwrap());
+        let known_hosts = vec![fs::read_to_string(path.with_extension("pub")).unwrap()];
+        fs::remove_file(path.with_extension("pub")).unwrap();
+        fs::remove_file(path).unwrap();
+        // Port 1 (tcpmux) is served nowhere.
+        HostAccess {
+            name: "nobody".into(),
+            address: "127.0.0.1".into(),
+            port: 1,
+            user: "root".into(),
+            known_hosts,
+            private_key,
+        }
     }
 }
 
@@ -154,41 +189,70 @@ async fn launch(dir: &Path, more: &str) -> (u16, Child) {
     panic!("sshd does not start: {}", fs::read_to_string(dir.join("log")).unwrap());
 }
 
-/// Passes connections on to a port until it is cut; mended, it passes new ones.
+/// What a proxy does with its connections.
+#[derive(Clone, Copy, PartialEq)]
+enum Passing {
+    All,
+    /// Keeps what clients send.
+    Held,
+    Nothing,
+}
+
+/// Passes connections on to a port, until it is cut or told to hold what clients send.
 pub struct Proxy {
     pub port: u16,
-    whole: watch::Sender<bool>,
+    passing: watch::Sender<Passing>,
 }
 
 impl Proxy {
     pub async fn start(target: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (whole, state) = watch::channel(true);
+        let (passing, state) = watch::channel(Passing::All);
         tokio::spawn(async move {
-            while let Ok((mut from, _)) = listener.accept().await {
-                let mut state = state.clone();
-                tokio::spawn(async move {
-                    if !*state.borrow() {
-                        return;
-                    }
-                    let mut to = TcpStream::connect(("127.0.0.1", target)).await.unwrap();
-                    tokio::select! {
-                        _ = tokio::io::copy_bidirectional(&mut from, &mut to) => {}
-                        _ = state.wait_for(|whole| !whole) => {}
-                    }
-                });
+            while let Ok((from, _)) = listener.accept().await {
+                tokio::spawn(pass(from, target, state.clone()));
             }
         });
-        Self { port, whole }
+        Self { port, passing }
     }
 
     /// Ends all connections and refuses new ones.
     pub fn cut(&self) {
-        self.whole.send_replace(false);
+        self.passing.send_replace(Passing::Nothing);
     }
 
+    /// From now on what clients send waits here.
+    pub fn hold(&self) {
+        self.passing.send_replace(Passing::Held);
+    }
+
+    /// Passes everything again, also what was held.
     pub fn mend(&self) {
-        self.whole.send_replace(true);
+        self.passing.send_replace(Passing::All);
+    }
+}
+
+async fn pass(mut from: TcpStream, target: u16, mut state: watch::Receiver<Passing>) {
+    if *state.borrow() == Passing::Nothing {
+        return;
+    }
+    let mut to = TcpStream::connect(("127.0.0.1", target)).await.unwrap();
+    let (mut client_out, mut client_in) = from.split();
+    let (mut server_out, mut server_in) = to.split();
+    let mut gate = state.clone();
+    let upwards = async {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(length @ 1..) = client_out.read(&mut buffer).await {
+            let _ = gate.wait_for(|passing| *passing != Passing::Held).await;
+            if server_in.write_all(&buffer[..length]).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = upwards => {}
+        _ = tokio::io::copy(&mut server_out, &mut client_in) => {}
+        _ = state.wait_for(|passing| *passing == Passing::Nothing) => {}
     }
 }

@@ -156,9 +156,9 @@ impl Arguments {
         }
     }
 
-    fn number<T: TryFrom<u64> + Display + Copy>(&self, name: &str, least: T, most: T) -> Result<Option<T>, String>
+    fn number<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, String>
     where
-        T: PartialOrd,
+        T: TryFrom<u64> + PartialOrd + Display,
     {
         let Some(value) = self.0.get(name) else { return Ok(None) };
         whole_number(value)

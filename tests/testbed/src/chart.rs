@@ -45,8 +45,10 @@ pub async fn install(plane: &ControlPlane, values: &[&str]) -> Result<()> {
     admin.kubectl(&established).await?.ok()?;
     for (binding, role, user) in [
         ("operator-approves", "oikos-approver", "operator"),
-        ("operator-edits", "edit", "operator"),
-        ("viewer-edits", "edit", "viewer"),
+        ("operator-edits", "oikos-edit", "operator"),
+        ("operator-views", "oikos-view", "operator"),
+        ("viewer-edits", "oikos-edit", "viewer"),
+        ("viewer-views", "oikos-view", "viewer"),
     ] {
         let (role, user) = (format!("--clusterrole={role}"), format!("--user={user}"));
         admin.kubectl(&["create", "clusterrolebinding", binding, &role, &user]).await?.ok()?;

@@ -4,4 +4,6 @@
 
 pub mod chart;
 pub mod control_plane;
+pub mod demo;
+pub mod model;
 pub mod standin;

@@ -13,7 +13,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use kube::api::{Api, ObjectMeta, PostParams};
-use testbed::control_plane::{AuditEntry, ControlPlane, wait_until_gone};
+use testbed::control_plane::{AuditEntry, ControlPlane, signal, wait_until_gone};
 
 async fn plane() -> &'static ControlPlane {
     ControlPlane::shared().await.expect("the control plane starts")
@@ -221,7 +221,7 @@ fn what_a_killed_supervisor_left_is_cleaned_by_down() {
         status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
     };
     let supervisor = parent(parent(running.servers[0])); // server, the shell that waits for it, the supervisor
-    Command::new("kill").args(["-KILL", &supervisor.to_string()]).status().unwrap();
+    signal("KILL", &supervisor.to_string()).unwrap();
     running.process.kill().unwrap();
     running.process.wait().unwrap();
     assert!(running.directory.exists());

@@ -3,16 +3,16 @@
 use std::{
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::ExitCode,
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use serde_json::json;
-use testbed::control_plane::{ControlPlane, Options, Tool, User, binary, is_running, remove, wait_until_gone};
+use testbed::control_plane::{ControlPlane, Options, Tool, User, binary, is_running, remove, signal, wait_until_gone};
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{self, SignalKind},
     sync::oneshot,
 };
 
@@ -61,8 +61,8 @@ async fn main() -> ExitCode {
 }
 
 async fn up(dir: PathBuf, controllers: bool, ignore_stdin: bool) -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = unix::signal(SignalKind::terminate())?;
+    let mut interrupt = unix::signal(SignalKind::interrupt())?;
     let options = Options { directory: Some(dir), controller_manager: controllers };
     let input_end = input_end(ignore_stdin);
     tokio::pin!(input_end);
@@ -107,9 +107,6 @@ fn down(dir: &Path) -> Result<()> {
     let Some(pid) = is_running(dir)? else {
         return remove(dir);
     };
-    let status = Command::new("kill").args(["-TERM", &pid.to_string()]).status().context("kill did not start")?;
-    if !status.success() {
-        bail!("process {pid} cannot be ended");
-    }
+    signal("TERM", &pid.to_string())?;
     wait_until_gone(dir, Duration::from_secs(30))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use tokio::process::Command;
+use tokio::{process::Command, sync::OnceCell};
 
 /// A binary of the control plane or for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,11 @@ impl Tool {
 ///
 /// Fails with the build's own words on standard error when Go is missing, too old, or the build fails.
 pub async fn binary(tool: Tool) -> Result<PathBuf> {
+    static FOUND: [OnceCell<PathBuf>; 5] = [const { OnceCell::const_new() }; 5];
+    FOUND[tool as usize].get_or_try_init(|| ask(tool)).await.cloned()
+}
+
+async fn ask(tool: Tool) -> Result<PathBuf> {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../control-plane/build.sh");
     let output = Command::new("bash")
         .arg(&script)

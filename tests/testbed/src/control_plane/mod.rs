@@ -30,7 +30,7 @@ pub use access::{Access, Output};
 pub use audit::AuditEntry;
 pub use binaries::{Tool, binary};
 pub use credentials::User;
-pub use run_directory::{is_running, remove, wait_until_gone};
+pub use run_directory::{is_running, remove, signal, wait_until_gone};
 
 use credentials::Credentials;
 use run_directory::RunDirectory;

@@ -152,9 +152,17 @@ fn clear(path: &Path) -> Result<()> {
     fs::remove_dir_all(&path).with_context(|| format!("{} cannot be removed", path.display()))
 }
 
+/// Sends a signal (its name without SIG). A process that is gone already is no error.
+pub fn signal(name: &str, pid: &str) -> Result<()> {
+    // The shell's own kill: the program of that name is not on every machine.
+    let script = r#"kill -"$1" "$2" 2>/dev/null || :"#;
+    Command::new("sh").args(["-c", script, "sh", name, pid]).status().context("sh did not start")?;
+    Ok(())
+}
+
 /// Kills a server and waits until it has ended.
 fn end(pid: &str, path: &Path) -> Result<()> {
-    Command::new("kill").args(["-KILL", pid]).status().context("kill did not start")?;
+    signal("KILL", pid)?;
     for _ in 0..100 {
         if !runs_out_of(pid, path) {
             return Ok(());

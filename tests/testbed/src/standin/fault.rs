@@ -193,7 +193,7 @@ impl Faults {
     }
 
     /// Lets a fault of `kind` strike once if one is in force and `text` matches its pattern.
-    pub fn strike(&self, kind: FaultKind, guest: Option<u32>, text: &str) -> Option<Fault> {
+    pub fn strike(&self, kind: FaultKind, guest: Option<u32>, text: &str) -> Option<Entry> {
         let lock = File::create(self.directory.join(".lock")).ok()?;
         lock.lock().ok()?;
         let entry = self.active().into_iter().find(|entry| {
@@ -207,7 +207,7 @@ impl Faults {
             write(&entry.path, &left).ok()?;
             File::options().write(true).open(&entry.path).and_then(|file| file.set_modified(entry.since)).ok()?;
         }
-        Some(entry.fault)
+        Some(entry)
     }
 
     /// Whether the success of this command line would end a fault.

@@ -35,11 +35,20 @@ struct Shim {
     gateway: String,
 }
 
-/// Starts both on free ports of the bridge's address; they live as long as the runtime.
+/// What was started.
+#[derive(Debug)]
+pub struct Gateway {
+    /// Where the listeners are.
+    pub ports: GatewayPorts,
+    /// Lines for the guests' apt configuration, when the machine needs a proxy for HTTPS.
+    pub apt_configuration: String,
+}
+
+/// Starts everything on free ports of the bridge's address; it lives as long as the runtime.
 ///
 /// # Errors
 /// When an address cannot be bound.
-pub async fn start(layout: &Layout, settings: &Settings) -> Result<GatewayPorts> {
+pub async fn start(layout: &Layout, settings: &Settings) -> Result<Gateway> {
     let address: Ipv4Addr =
         settings.gateway().parse().map_err(|_| Error::Supervisor("the subnet is no IPv4 network".to_owned()))?;
     let failed = |error: std::io::Error| Error::Supervisor(format!("listening on {address}: {error}"));
@@ -67,15 +76,34 @@ pub async fn start(layout: &Layout, settings: &Settings) -> Result<GatewayPorts>
         tokio::spawn(forward_queries(dns_udp, upstream.clone()));
         tokio::spawn(forward_connections(dns_tcp, upstream));
     }
-    Ok(ports)
+    let apt_configuration = match machine::apt_proxy("https") {
+        Some(proxy) => https_proxy(&proxy, address).await.map_err(failed)?,
+        None => String::new(),
+    };
+    Ok(Gateway { ports, apt_configuration })
+}
+
+/// The machine's proxy for HTTPS as guests may use it: one on loopback through a port of the bridge.
+async fn https_proxy(proxy: &str, address: Ipv4Addr) -> std::io::Result<String> {
+    let authority = proxy.split("://").last().unwrap_or(proxy).trim_end_matches('/');
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let reachable = if host == "localhost" || host.starts_with("127.") {
+        let listener = TcpListener::bind((address, 0)).await?;
+        let port = listener.local_addr()?.port();
+        tokio::spawn(forward_connections(listener, authority.to_owned()));
+        format!("http://{address}:{port}")
+    } else {
+        proxy.to_owned()
+    };
+    Ok(format!("Acquire::https::Proxy \"{reachable}\";\n"))
 }
 
 async fn serve(State(shim): State<Arc<Shim>>, request: Request) -> Response {
     let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let path = request.uri().path_and_query().map_or("/", |value| value.as_str());
     let url = format!("{host}{path}");
-    if let Some(fault) = shim.faults.strike(FaultKind::HttpError, None, &url) {
-        let status = fault.status.and_then(|code| StatusCode::from_u16(code).ok());
+    if let Some(entry) = shim.faults.strike(FaultKind::HttpError, None, &url) {
+        let status = entry.fault.status.and_then(|code| StatusCode::from_u16(code).ok());
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         return (status, format!("{status}\n")).into_response();
     }

@@ -3,7 +3,6 @@
 //! [`settle`] makes a guest agree with the faults in force. Tools call it before they act in a
 //! guest, the supervisor keeps calling it so that a fault also ends while a command waits.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -18,12 +17,12 @@ use super::layout::{Layout, Settings};
 
 /// Written instead of the nameservers while a guest has no name service: nothing listens there.
 const DEAD_RESOLVER: &str = "nameserver 127.0.0.1\n";
-/// The table in a guest's network namespace that refuses connections.
-const FAULT_TABLE: &str = "oikos_fault";
+/// The table in a guest's network namespace that refuses connections to a port begins like this.
+const FAULT_TABLE: &str = "oikos_fault_";
 /// Takes a write lock on dpkg's frontend lock file under the name apt-get, says so, and keeps it.
 /// The numbers are F_SETLK and F_WRLCK; the pattern is `struct flock` of 64-bit Linux.
 const LOCK_HOLDER: &str = r#"$0 = "apt-get"; open(L, ">>", "/var/lib/dpkg/lock-frontend") or exit 1;
-fcntl(L, 6, pack("ssx4qqix4", 1, 0, 0, 0, 0)) or exit 1;
+my $lock = pack("ssx4qqix4", 1, 0, 0, 0, 0); fcntl(L, 6, $lock) or exit 1;
 $| = 1; print "$$\n"; close STDOUT; sleep $ARGV[0]; "#;
 
 /// The process that holds the lock in a guest.
@@ -44,12 +43,12 @@ pub fn resolver_configuration(settings: &Settings) -> String {
 
 /// Brings guest `vmid`, whose init is process `init`, in line with the faults in force.
 ///
-/// `struck` is a lock fault whose last strike is this very command.
-pub fn settle(layout: &Layout, settings: &Settings, vmid: u32, init: u32, struck: bool) {
+/// `struck` is a lock fault that strikes the command about to run, perhaps for the last time.
+pub fn settle(layout: &Layout, settings: &Settings, vmid: u32, init: u32, struck: Option<&Entry>) {
     let faults = Faults::new(layout);
     settle_lock(layout, &faults, vmid, init, struck);
     settle_resolver(settings, &faults, vmid, init);
-    if let Some(entry) = faults.find(FaultKind::ServiceNotReady, Some(vmid)) {
+    for entry in unready_services(&faults, vmid) {
         refuse_connections(init, &entry);
     }
 }
@@ -59,10 +58,10 @@ pub fn settle(layout: &Layout, settings: &Settings, vmid: u32, init: u32, struck
 pub fn relax(layout: &Layout, settings: &Settings, vmid: u32, init: u32) {
     let faults = Faults::new(layout);
     settle_resolver(settings, &faults, vmid, init);
-    if let Some(holder) = read_holder(layout, vmid) {
-        if !holder.fault.exists() {
-            release(layout, vmid, init, &holder);
-        }
+    if let Some(holder) = read_holder(layout, vmid)
+        && !holder.fault.exists()
+    {
+        release(layout, vmid, init, &holder);
     }
 }
 
@@ -74,13 +73,13 @@ fn read_holder(layout: &Layout, vmid: u32) -> Option<Holder> {
     serde_json::from_str(&fs::read_to_string(holder_file(layout, vmid)).ok()?).ok()
 }
 
-fn settle_lock(layout: &Layout, faults: &Faults, vmid: u32, init: u32, struck: bool) {
-    let wanted = faults.find(FaultKind::AptLock, Some(vmid));
+fn settle_lock(layout: &Layout, faults: &Faults, vmid: u32, init: u32, struck: Option<&Entry>) {
+    let wanted = struck.cloned().or_else(|| faults.find(FaultKind::AptLock, Some(vmid)));
     match (wanted, read_holder(layout, vmid)) {
         (Some(entry), holder) if holder.as_ref().is_none_or(|holder| holder.init != init) => {
             hold_lock(layout, vmid, init, &entry);
         }
-        (None, Some(holder)) if !struck => release(layout, vmid, init, &holder),
+        (None, Some(holder)) => release(layout, vmid, init, &holder),
         _ => {}
     }
 }
@@ -129,9 +128,20 @@ fn settle_resolver(settings: &Settings, faults: &Faults, vmid: u32, init: u32) {
     }
 }
 
+/// The faults in force that refuse connections to guest `vmid`. A used-up one still counts: its rule
+/// counts by itself and lets everything pass by then.
+fn unready_services(faults: &Faults, vmid: u32) -> Vec<Entry> {
+    let mut entries = faults.active();
+    entries.retain(|entry| {
+        entry.fault.kind == FaultKind::ServiceNotReady && entry.fault.guest.is_none_or(|guest| guest == vmid)
+    });
+    entries
+}
+
 fn refuse_connections(init: u32, entry: &Entry) {
     let Some(port) = entry.fault.port else { return };
-    let listed = in_network(init, &["nft", "list", "table", "inet", FAULT_TABLE], "");
+    let table = format!("{FAULT_TABLE}{port}");
+    let listed = in_network(init, &["nft", "list", "table", "inet", &table], "");
     if listed.is_some() {
         return;
     }
@@ -140,14 +150,15 @@ fn refuse_connections(init: u32, entry: &Entry) {
         None => String::new(),
     };
     let rules = format!(
-        "table inet {FAULT_TABLE} {{ chain input {{ type filter hook input priority 0; \
-         tcp dport {port} tcp flags & (syn | ack) == syn {first} reject with tcp reset; }} }}\n"
+        "table inet {table} {{\n chain input {{\n type filter hook input priority 0;\n \
+         tcp dport {port} tcp flags & (syn | ack) == syn {first} reject with tcp reset\n }}\n}}\n"
     );
     in_network(init, &["nft", "-f", "-"], &rules);
 }
 
-fn accept_connections(init: u32) {
-    in_network(init, &["nft", "delete", "table", "inet", FAULT_TABLE], "");
+/// Lets the guest's port be reached again.
+pub fn accept_connections(init: u32, port: u16) {
+    in_network(init, &["nft", "delete", "table", "inet", &format!("{FAULT_TABLE}{port}")], "");
 }
 
 fn in_network(init: u32, words: &[&str], input: &str) -> Option<String> {
@@ -159,38 +170,58 @@ fn in_network(init: u32, words: &[&str], input: &str) -> Option<String> {
 /// The supervisor's view of faults in guests, kept between its ticks.
 #[derive(Debug, Default)]
 pub struct Watch {
-    listening_since: HashMap<(PathBuf, u32), Instant>,
+    refused: Vec<Refused>,
     touched: bool,
+}
+
+/// A port of a guest that a fault closes.
+#[derive(Debug)]
+struct Refused {
+    init: u32,
+    port: u16,
+    fault: PathBuf,
+    /// When the service was first seen to listen.
+    listens_since: Option<Instant>,
 }
 
 impl Watch {
     /// Ends faults whose time has come. Costs a directory listing when there are none.
     pub fn step(&mut self, layout: &Layout, settings: &Settings) {
         let faults = Faults::new(layout);
-        let active = faults.active();
-        if active.is_empty() && !self.touched {
+        let some = !faults.active().is_empty();
+        if !some && !self.touched {
             return;
         }
-        self.touched = !active.is_empty();
+        self.touched = some;
         for (vmid, init) in running_guests(layout) {
             relax(layout, settings, vmid, init);
-            let refused = active.iter().filter(|entry| entry.fault.kind == FaultKind::ServiceNotReady);
-            let mine = refused.clone().find(|entry| entry.fault.guest.is_none_or(|guest| guest == vmid));
-            match mine {
-                Some(entry) => self.wait_for_listener(entry, init),
-                None => accept_connections(init),
+            for entry in unready_services(&faults, vmid) {
+                self.refuse(&entry, init);
             }
         }
+        self.refused.retain_mut(|refused| {
+            let stays = refused.fault.exists() && Path::new(&format!("/proc/{}", refused.init)).exists();
+            if !stays {
+                accept_connections(refused.init, refused.port);
+            }
+            stays
+        });
     }
 
-    fn wait_for_listener(&mut self, entry: &Entry, init: u32) {
-        let (Some(port), Some(seconds)) = (entry.fault.port, entry.fault.seconds) else { return };
-        if !listens(init, port) {
-            return;
+    fn refuse(&mut self, entry: &Entry, init: u32) {
+        let Some(port) = entry.fault.port else { return };
+        let known = self.refused.iter().position(|refused| refused.init == init && refused.fault == entry.path);
+        let at = known.unwrap_or_else(|| {
+            refuse_connections(init, entry);
+            self.refused.push(Refused { init, port, fault: entry.path.clone(), listens_since: None });
+            self.refused.len() - 1
+        });
+        let Some(seconds) = entry.fault.seconds else { return };
+        let since = &mut self.refused[at].listens_since;
+        if since.is_none() && listens(init, port) {
+            *since = Some(Instant::now());
         }
-        let since = *self.listening_since.entry((entry.path.clone(), init)).or_insert_with(Instant::now);
-        if since.elapsed() >= Duration::from_secs(seconds) {
-            accept_connections(init);
+        if since.is_some_and(|since| since.elapsed() >= Duration::from_secs(seconds)) {
             let _ = fs::remove_file(&entry.path);
         }
     }

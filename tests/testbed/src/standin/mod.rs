@@ -251,6 +251,14 @@ impl Standin {
         self.tell("kill-sessions").map(drop)
     }
 
+    /// Gives up ownership as a crash would: the pipe closes, nobody waits. For tests of the supervisor.
+    pub fn abandon(self) {
+        if let Ok(mut supervisor) = self.supervisor.lock() {
+            supervisor.stdin = None;
+        }
+        std::mem::forget(self);
+    }
+
     fn tell(&self, line: &str) -> Result<String> {
         let lost = |reason: &str| Error::Supervisor(reason.to_owned());
         let mut supervisor =
@@ -273,10 +281,10 @@ impl Drop for Standin {
         supervisor.stdin = None;
         let _ = supervisor.process.wait();
         // A supervisor that was killed has left things behind.
-        if self.layout.root().exists() {
-            if let Err(error) = supervisor::down(self.layout.root()) {
-                eprintln!("stand-in: {} could not be removed: {error}", self.layout.root().display());
-            }
+        if self.layout.root().exists()
+            && let Err(error) = supervisor::down(self.layout.root())
+        {
+            eprintln!("stand-in: {} could not be removed: {error}", self.layout.root().display());
         }
     }
 }

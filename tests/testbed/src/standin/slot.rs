@@ -66,10 +66,11 @@ pub fn take(directory: &Path, mut sweep: impl FnMut(u8, &Path) -> Result<()>) ->
             write_owner(&mut file, None)?;
         }
         let free_bridge = !Path::new(&format!("/sys/class/net/oikospve{number}")).exists();
-        if chosen.is_none() && free_bridge {
-            if let Some(subnet) = free_subnet(number) {
-                chosen = Some((number, subnet, file));
-            }
+        if chosen.is_none()
+            && free_bridge
+            && let Some(subnet) = free_subnet(number)
+        {
+            chosen = Some((number, subnet, file));
         }
     }
     let Some((number, subnet, mut file)) = chosen else {

@@ -79,11 +79,14 @@ pub async fn up(directory: &Path, node: &str) -> Result<()> {
     claim_directory(directory)?;
     let slot = slot::take(directory, |number, dead| teardown::remove(dead, number))?;
     let started = set_up(directory, node, &slot, &template).await;
-    let served = match started {
-        Ok(mut running) => serve(&mut running, &mut terminate, &mut interrupt).await,
-        Err(error) => Err(error),
+    let (served, running) = match started {
+        Ok(mut running) => (serve(&mut running, &mut terminate, &mut interrupt).await, Some(running)),
+        Err(error) => (Err(error), None),
     };
     let removed = take_down(directory, slot);
+    if let Some(running) = running {
+        running.collect();
+    }
     served.and(removed)
 }
 
@@ -132,7 +135,7 @@ fn claim_directory(directory: &Path) -> Result<()> {
 
 async fn set_up(directory: &Path, node: &str, slot: &slot::Slot, template: &Template) -> Result<Running> {
     let layout = Layout::new(directory);
-    let settings = Settings {
+    let mut settings = Settings {
         node: node.to_owned(),
         slot: slot.number,
         subnet: slot.subnet.clone(),
@@ -142,16 +145,17 @@ async fn set_up(directory: &Path, node: &str, slot: &slot::Slot, template: &Temp
         template_bytes: template.bytes,
         template_sha256: template.sha256.clone(),
     };
-    let path = layout.settings();
-    let text = serde_json::to_string_pretty(&settings).map_err(|error| Error::Supervisor(error.to_string()))?;
-    fs::write(&path, text).map_err(Error::file("write", &path))?;
     host_root::prepare(&layout, &settings)?;
     copy_program(&layout)?;
     copy_template(&layout, template)?;
     ssh_server::create_keys(&layout)?;
     network::create_bridge(&layout, &settings)?;
-    let ports = gateway::start(&layout, &settings).await?;
-    network::load_rules(&layout, &settings, ports)?;
+    let gateway = gateway::start(&layout, &settings).await?;
+    network::load_rules(&layout, &settings, gateway.ports)?;
+    settings.apt_configuration = gateway.apt_configuration;
+    let path = layout.settings();
+    let text = serde_json::to_string_pretty(&settings).map_err(|error| Error::Supervisor(error.to_string()))?;
+    fs::write(&path, text).map_err(Error::file("write", &path))?;
     let holder = hold_namespaces(&layout, template)?;
     let (server, port) = start_server(&layout, holder.id())?;
     Ok(Running { layout, settings, holder, server: Some(server), port })
@@ -311,6 +315,14 @@ impl Running {
             self.server = Some(ssh_server::start(&self.layout, self.holder.id(), self.port)?);
         }
         Ok(())
+    }
+
+    /// Takes the exit statuses of processes that the teardown has ended.
+    fn collect(mut self) {
+        let _ = self.holder.wait();
+        if let Some(mut server) = self.server {
+            let _ = server.wait();
+        }
     }
 
     fn kill_sessions(&self) -> Result<()> {

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use rustix::mount::{UnmountFlags, unmount};
 
+use super::super::fault::Entry;
 use super::super::guest_fault::{self, init_of};
 use super::super::{command, host_root, teardown};
 use super::guest_config::{GuestConfig, properties};
@@ -98,7 +99,6 @@ pub fn start(host: &Host, vmid: u32, config: &GuestConfig) -> Result<(), Failure
             ));
         }
     }
-    release(host, vmid);
     mount_root(host, vmid)?;
     let directory = host.layout.lxc().join(vmid.to_string());
     fs::create_dir_all(&directory)?;
@@ -113,12 +113,12 @@ pub fn start(host: &Host, vmid: u32, config: &GuestConfig) -> Result<(), Failure
         let causes: String = log.lines().rev().take(6).map(|line| format!("{line}\n")).collect();
         return Err(failed(&format!("{causes}{error}\n")));
     }
-    settle_faults(host, vmid, false);
+    settle_faults(host, vmid, None);
     Ok(())
 }
 
 /// Makes the running container agree with the faults in force, see [`guest_fault::settle`].
-pub fn settle_faults(host: &Host, vmid: u32, struck: bool) {
+pub fn settle_faults(host: &Host, vmid: u32, struck: Option<&Entry>) {
     if let Some(init) = init_of(&host.layout, vmid) {
         guest_fault::settle(&host.layout, &host.settings, vmid, init, struck);
     }
@@ -126,9 +126,13 @@ pub fn settle_faults(host: &Host, vmid: u32, struck: bool) {
 
 /// Ends the faults that waited for this command, in all running containers.
 pub fn end_faults(host: &Host) {
-    host.faults.command_succeeded(&host.command_line);
+    let ended = host.faults.command_succeeded(&host.command_line);
+    let refused: Vec<u16> = ended.iter().filter_map(|fault| fault.port).collect();
     for (vmid, init) in guest_fault::running_guests(&host.layout) {
-        guest_fault::settle(&host.layout, &host.settings, vmid, init, false);
+        guest_fault::settle(&host.layout, &host.settings, vmid, init, None);
+        for port in &refused {
+            guest_fault::accept_connections(init, *port);
+        }
     }
 }
 
@@ -171,6 +175,9 @@ fn lxc_configuration(host: &Host, vmid: u32, config: &GuestConfig) -> String {
          lxc.mount.entry = cgroup2 sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,create=dir 0 0\n\
          lxc.cgroup.dir.container = {cgroup}/guest-{vmid}\n\
          lxc.cgroup.dir.monitor = {cgroup}/monitor-{vmid}\n\
+         lxc.autodev = 1\n\
+         lxc.pty.max = 1024\n\
+         lxc.tty.max = 2\n\
          lxc.init.cmd = /sbin/init\n",
         config.hostname(vmid),
         host.layout.rootfs(vmid).display(),

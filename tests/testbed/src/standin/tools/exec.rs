@@ -38,8 +38,8 @@ fn attach(host: &Host, vmid: u32, keep_environment: bool, words: &[String]) -> O
         return Err(Failure::new(format!("container '{vmid}' not running!")));
     }
     let packages = ["apt", "dpkg"].iter().any(|word| host.command_line.contains(word));
-    let struck = packages && host.faults.strike(FaultKind::AptLock, Some(vmid), &host.command_line).is_some();
-    container::settle_faults(host, vmid, struck);
+    let struck = if packages { host.faults.strike(FaultKind::AptLock, Some(vmid), &host.command_line) } else { None };
+    container::settle_faults(host, vmid, struck.as_ref());
 
     let mut attach = container::lxc(host, "lxc-attach", vmid);
     if keep_environment {

@@ -90,7 +90,7 @@ pub fn dispatch(tool: &str, verbs: &[Verb], host: &Host, arguments: &[String]) -
         return Err(abort(tool, verbs, "no command specified"));
     };
     if word == "help" {
-        print!("{}", usage(tool, verbs));
+        emit!("{}", usage(tool, verbs).trim_end_matches('\n'));
         return Ok(0);
     }
     let Some(verb) = expand(verbs, word) else {

@@ -5,10 +5,13 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::super::guest_fault::{init_of, vmids};
+use super::getopt::Arguments;
 use super::guest_config::GuestConfig;
 use super::{Host, Outcome, container, storage};
 
 const VERSION: &str = "9.0.3";
+/// Size of the unpacked template as the tools report it.
+const TEMPLATE_BYTES: u64 = 522_782_720;
 const REPOSITORY: &str = "025864202ebb6109";
 
 /// A container as found.
@@ -106,7 +109,7 @@ pub fn container_status(host: &Host, guest: &Container) -> Value {
         "mem": init.map_or(0, resident_bytes),
         "swap": 0,
         "maxdisk": disk_bytes(&guest.config),
-        "disk": if guest.running { 522_782_720 } else { 0 },
+        "disk": if guest.running { TEMPLATE_BYTES } else { 0 },
         "diskread": 0, "diskwrite": 0, "netin": 0, "netout": 0,
         "uptime": init.map_or(0, uptime_seconds),
     });
@@ -226,13 +229,39 @@ pub fn node_status(host: &Host) -> Value {
 pub fn version(_: &Host, arguments: &[String]) -> Outcome {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
     if arguments.iter().any(|word| word.trim_start_matches('-').starts_with('v')) {
-        println!("proxmox-ve: 9.0.0 (running kernel: {kernel})");
-        println!("pve-manager: {VERSION} (running version: {VERSION}/{REPOSITORY})");
+        emit!("proxmox-ve: 9.0.0 (running kernel: {kernel})");
+        emit!("pve-manager: {VERSION} (running version: {VERSION}/{REPOSITORY})");
         for package in ["lxc-pve: 6.0.5-2", "lxcfs: 6.0.4-pve1", "pve-container: 6.1.10", "qemu-server: 9.2.6"] {
-            println!("{package}");
+            emit!("{package}");
         }
     } else {
-        println!("pve-manager/{VERSION}/{REPOSITORY} (running kernel: {kernel})");
+        emit!("pve-manager/{VERSION}/{REPOSITORY} (running kernel: {kernel})");
     }
+    Ok(0)
+}
+
+/// `pct df`: the root disk, with the configured size and the real usage of the file tree.
+pub fn disk_free(host: &Host, arguments: &Arguments) -> Outcome {
+    let vmid = arguments.vmid()?;
+    let config = GuestConfig::load(host, vmid)?;
+    config.check_lock()?;
+    let volume = config.current.get("rootfs").and_then(|text| text.split(',').next()).unwrap_or_default().to_owned();
+    let mut usage = std::process::Command::new("du");
+    usage.args(["-sxB1"]).arg(host.layout.upper(vmid));
+    let text = super::super::command::output(&mut usage)?.stdout;
+    let written =
+        String::from_utf8_lossy(&text).split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0u64);
+    let (size, used) = (disk_bytes(&config), written + TEMPLATE_BYTES);
+    let gibibytes = |bytes: u64| format!("{:.1}G", bytes as f64 / f64::from(1 << 30));
+    let percent = used as f64 / size.max(1) as f64;
+    let width = volume.len() + 1;
+    emit!("{:<6} {:<width$} {:>5} {:>5} {:>5} {:>5} Path", "MP", "Volume", "Size", "Used", "Avail", "Use%");
+    emit!(
+        "{:<6} {volume:<width$} {:>5} {:>5} {:>5} {percent:>5.1} /",
+        "rootfs",
+        gibibytes(size),
+        gibibytes(used),
+        gibibytes(size.saturating_sub(used))
+    );
     Ok(0)
 }

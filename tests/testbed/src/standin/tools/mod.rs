@@ -9,6 +9,14 @@ use super::error::{Error, Result};
 use super::fault::{FaultKind, Faults};
 use super::layout::{Layout, Settings};
 
+/// Prints a line; a reader that has gone away is no reason to fail, let alone to panic.
+macro_rules! emit {
+    ($($part:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($part)*);
+    }};
+}
+
 mod container;
 mod create;
 mod exec;
@@ -135,8 +143,8 @@ fn host(tool: &str, arguments: &[String]) -> std::result::Result<Host, Failure> 
 impl Host {
     /// Waits if a fault makes this command slow. Called inside tasks, before the effect.
     fn dawdle(&self, vmid: Option<u32>) {
-        if let Some(fault) = self.faults.strike(FaultKind::Slow, vmid, &self.command_line) {
-            std::thread::sleep(std::time::Duration::from_millis(fault.delay.unwrap_or(1000)));
+        if let Some(entry) = self.faults.strike(FaultKind::Slow, vmid, &self.command_line) {
+            std::thread::sleep(std::time::Duration::from_millis(entry.fault.delay.unwrap_or(1000)));
         }
     }
 }

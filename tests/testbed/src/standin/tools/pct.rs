@@ -116,7 +116,7 @@ const VERBS: &[Verb] = &[
     verb("create", &["vmid", "ostemplate"], CREATE, create::create),
     verb("delsnapshot", SNAPSHOT, &[("force", Flag)], snapshot::delete),
     verb("destroy", VMID, &[("destroy-unreferenced-disks", Flag), ("force", Flag), ("purge", Flag)], power::destroy),
-    verb("df", VMID, &[], not_here),
+    verb("df", VMID, &[], inventory::disk_free),
     verb("enter", VMID, &[("keep-env", Flag)], exec::enter),
     verb("exec", &["vmid", "extra-args"], &[("keep-env", Flag)], exec::exec),
     verb("fsck", VMID, &[("device", Text), ("force", Flag)], not_here),
@@ -164,10 +164,10 @@ fn list(host: &Host, _: &Arguments) -> Outcome {
     if guests.is_empty() {
         return Ok(0);
     }
-    println!("{:<10} {:<10} {:<12} {:<20}", "VMID", "Status", "Lock", "Name");
+    emit!("{:<10} {:<10} {:<12} {:<20}", "VMID", "Status", "Lock", "Name");
     for guest in guests {
         let lock = guest.config.lock().unwrap_or_default();
-        println!("{:<10} {:<10} {lock:<12} {:<20}", guest.vmid, guest.status(), guest.config.hostname(guest.vmid));
+        emit!("{:<10} {:<10} {lock:<12} {:<20}", guest.vmid, guest.status(), guest.config.hostname(guest.vmid));
     }
     Ok(0)
 }
@@ -177,13 +177,13 @@ fn status(host: &Host, arguments: &Arguments) -> Outcome {
     let config = GuestConfig::load(host, vmid)?;
     let guest = inventory::Container { vmid, running: container::running(host, vmid), config };
     if !arguments.flag("verbose") {
-        println!("status: {}", guest.status());
+        emit!("status: {}", guest.status());
         return Ok(0);
     }
     if let serde_json::Value::Object(fields) = inventory::container_status(host, &guest) {
         for (key, value) in fields {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            println!("{key}: {value}");
+            emit!("{key}: {value}");
         }
     }
     Ok(0)

@@ -63,6 +63,8 @@ fn start_locked(host: &Host, vmid: u32) -> Result<(), Failure> {
     if config.current.get("template").is_some_and(|value| value == "1") {
         return Err(Failure::new("you can't start a CT if it's a template"));
     }
+    // A guest that halted by itself left its root mounted, and below a mount nothing may be written.
+    container::release(host, vmid);
     if !config.pending.is_empty() || !config.deleted.is_empty() {
         config.apply_pending();
         config.save(host, vmid)?;

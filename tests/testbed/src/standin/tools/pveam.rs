@@ -33,10 +33,10 @@ fn list(host: &Host, arguments: &Arguments) -> Outcome {
     if templates.is_empty() {
         return Ok(0);
     }
-    println!("{:<60} {:<6}", "NAME", "SIZE");
+    emit!("{:<60} {:<6}", "NAME", "SIZE");
     for (name, bytes) in templates {
         let size = format!("{:.2}MB", bytes as f64 / f64::from(1 << 20));
-        println!("{:<60} {size:<6}", format!("{}:vztmpl/{name}", store.name));
+        emit!("{:<60} {size:<6}", format!("{}:vztmpl/{name}", store.name));
     }
     Ok(0)
 }
@@ -44,14 +44,14 @@ fn list(host: &Host, arguments: &Arguments) -> Outcome {
 fn available(_: &Host, arguments: &Arguments) -> Outcome {
     let section = arguments.get("section");
     for appliance in APPLIANCES.iter().filter(|appliance| section.is_none_or(|wanted| wanted == appliance.section)) {
-        println!("{:<15} {}", appliance.section, appliance.template);
+        emit!("{:<15} {}", appliance.section, appliance.template);
     }
     Ok(0)
 }
 
 fn update(host: &Host, _: &Arguments) -> Outcome {
     task::run_unchecked(host, "aptupdate", "", |_| Ok(()))?;
-    println!("update successful");
+    emit!("update successful");
     Ok(0)
 }
 

@@ -105,8 +105,8 @@ fn no_handler(verb: &str, arguments: &Arguments) -> Failure {
 fn get(host: &Host, arguments: &Arguments) -> Outcome {
     let value = read(host, arguments)?;
     match arguments.get("output-format") {
-        Some("json") => println!("{value}"),
-        Some("json-pretty") => println!("{value:#}"),
+        Some("json") => emit!("{value}"),
+        Some("json-pretty") => emit!("{value:#}"),
         _ => print_text(&value),
     }
     Ok(0)
@@ -379,7 +379,7 @@ fn delegate(host: &Host, arguments: &Arguments, words: &[&str], used: &[&str]) -
             if let Err(failure) = outcome {
                 eprintln!("{}", failure.text);
             }
-            println!("{}", if arguments.get("output-format") == Some("json") { format!("\"{upid}\"") } else { upid });
+            emit!("{}", if arguments.get("output-format") == Some("json") { format!("\"{upid}\"") } else { upid });
             Ok(0)
         }
         (outcome, None) => outcome,
@@ -401,7 +401,7 @@ fn print_text(value: &Value) {
             (keys.iter().cloned().collect(), list.iter().map(row).collect())
         }
         scalar => {
-            println!("{}", cell(scalar));
+            emit!("{}", cell(scalar));
             return;
         }
     };
@@ -414,11 +414,11 @@ fn print_text(value: &Value) {
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
     let rule = |left: &str, middle: &str, right: &str, line: &str| {
         let parts: Vec<String> = widths.iter().map(|width| line.repeat(width + 2)).collect();
-        println!("{left}{}{right}", parts.join(middle));
+        emit!("{left}{}{right}", parts.join(middle));
     };
     let print_row = |row: &[String]| {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(text, width)| format!(" {text:<width$} ")).collect();
-        println!("│{}│", cells.join("│"));
+        emit!("│{}│", cells.join("│"));
     };
     rule("┌", "┬", "┐", "─");
     print_row(&header);

@@ -43,15 +43,21 @@ fn status(host: &Host, arguments: &Arguments) -> Outcome {
     }
     let (total, used, available) = storage::space(host);
     let percent = if total == 0 { 0.0 } else { used as f64 * 100.0 / total as f64 };
-    println!(
+    emit!(
         "{:<15} {:>11} {:>10} {:>15} {:>15} {:>15} {:>10}",
-        "Name", "Type", "Status", "Total (KiB)", "Used (KiB)", "Available (KiB)", "%"
+        "Name",
+        "Type",
+        "Status",
+        "Total (KiB)",
+        "Used (KiB)",
+        "Available (KiB)",
+        "%"
     );
     for store in &storage::STORAGES {
         let wanted = only.is_none_or(|name| name == store.name)
             && content.is_none_or(|kinds| kinds.split(',').any(|kind| store.content.contains(&kind)));
         if wanted {
-            println!(
+            emit!(
                 "{:<15} {:>11} {:>10} {total:>15} {used:>15} {available:>15} {:>10}",
                 store.name,
                 store.kind,
@@ -88,14 +94,14 @@ fn list(host: &Host, arguments: &Arguments) -> Outcome {
         return Ok(0);
     }
     let width = rows.iter().map(|row| row.0.len()).max().unwrap_or(5);
-    println!("{:<width$} {:<7} {:<9} {:>15} VMID", "Volid", "Format", "Type", "Size");
+    emit!("{:<width$} {:<7} {:<9} {:>15} VMID", "Volid", "Format", "Type", "Size");
     for (volume, format, kind, bytes, vmid) in rows {
-        println!("{volume:<width$} {format:<7} {kind:<9} {bytes:>15} {vmid}");
+        emit!("{volume:<width$} {format:<7} {kind:<9} {bytes:>15} {vmid}");
     }
     Ok(0)
 }
 
 fn path(_: &Host, arguments: &Arguments) -> Outcome {
-    println!("{}", storage::path(arguments.positional(0))?);
+    emit!("{}", storage::path(arguments.positional(0))?);
     Ok(0)
 }

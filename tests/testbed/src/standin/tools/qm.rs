@@ -60,26 +60,23 @@ fn list(host: &Host, _: &Arguments) -> Outcome {
     if machines.is_empty() {
         return Ok(0);
     }
-    println!("{:>10} {:<20} {:<10} {:<10} {:>12} {:<10}", "VMID", "NAME", "STATUS", "MEM(MB)", "BOOTDISK(GB)", "PID");
+    emit!("{:>10} {:<20} {:<10} {:<10} {:>12} {:<10}", "VMID", "NAME", "STATUS", "MEM(MB)", "BOOTDISK(GB)", "PID");
     for machine in machines {
         let status = if machine.running { "running" } else { "stopped" };
-        println!(
-            "{:>10} {:<20} {status:<10} {:<10} {:>12.2} {:<10}",
-            machine.vmid, machine.name, machine.memory, 0.0, 0
-        );
+        emit!("{:>10} {:<20} {status:<10} {:<10} {:>12.2} {:<10}", machine.vmid, machine.name, machine.memory, 0.0, 0);
     }
     Ok(0)
 }
 
 fn status(host: &Host, arguments: &Arguments) -> Outcome {
     let machine = find(host, arguments)?;
-    println!("status: {}", if machine.running { "running" } else { "stopped" });
+    emit!("status: {}", if machine.running { "running" } else { "stopped" });
     Ok(0)
 }
 
 fn config(host: &Host, arguments: &Arguments) -> Outcome {
     for (key, value) in find(host, arguments)?.config.effective() {
-        println!("{key}: {value}");
+        emit!("{key}: {value}");
     }
     Ok(0)
 }

@@ -81,7 +81,7 @@ pub fn config(host: &Host, arguments: &Arguments) -> Outcome {
         None => config.effective(),
     };
     for (key, value) in values {
-        println!("{key}: {value}");
+        emit!("{key}: {value}");
     }
     Ok(0)
 }
@@ -90,16 +90,16 @@ pub fn config(host: &Host, arguments: &Arguments) -> Outcome {
 pub fn pending(host: &Host, arguments: &Arguments) -> Outcome {
     let config = GuestConfig::load(host, arguments.vmid()?)?;
     for (key, value) in &config.current {
-        println!("cur {key}: {value}");
+        emit!("cur {key}: {value}");
         if let Some(new) = config.pending.get(key) {
-            println!("new {key}: {new}");
+            emit!("new {key}: {new}");
         }
         if config.deleted.contains(key) {
-            println!("del {key}: {value}");
+            emit!("del {key}: {value}");
         }
     }
     for (key, value) in config.pending.iter().filter(|(key, _)| !config.current.contains_key(*key)) {
-        println!("new {key}: {value}");
+        emit!("new {key}: {value}");
     }
     Ok(0)
 }

@@ -166,7 +166,7 @@ fn print_children(config: &GuestConfig, parent: Option<&str>, depth: usize) {
 
 fn print_row(depth: usize, name: &str, time: &str, description: &str) {
     let branch = format!("{}`-> {name}", " ".repeat(depth));
-    println!("{branch:<30} {time:<23} {description}");
+    emit!("{branch:<30} {time:<23} {description}");
 }
 
 fn local_time(seconds: u64) -> String {

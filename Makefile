@@ -1,0 +1,38 @@
+# make demo   the main job, on parts that this machine starts for itself (make demo APPROVE=ask waits for you)
+# make test   all tests, on the same parts
+# Both set up what they need first and say what they do; see setup.
+
+CARGO ?= cargo
+BIN = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug
+
+.PHONY: demo demo-down test lint crds bench setup build
+
+demo: setup build
+	@$(BIN)/demo up $(if $(filter ask,$(APPROVE)),--ask)
+
+demo-down:
+	@test ! -x $(BIN)/demo || $(BIN)/demo down
+
+test: setup build
+	$(CARGO) test --workspace
+
+# The same checks as .ci/run makes before the tests.
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+# Writes crds/ from src/api; a test fails when they differ.
+crds:
+	$(CARGO) run --quiet -- crds --dir crds
+
+bench:
+	$(CARGO) bench
+
+# Packages, and the control plane that is built once into ~/.cache/oikos.
+setup:
+	@tests/setup.sh
+
+build:
+	@echo "==> building oikos and the parts of its tests (some minutes the first time)"
+	$(CARGO) build --workspace --bins

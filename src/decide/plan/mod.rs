@@ -1,0 +1,185 @@
+//! Plan: approved, carried out step by step or turn by turn, and ended only for a stated reason.
+
+mod approval;
+mod child;
+mod progress;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    Notice, Step, Tally, Turn, digest_of, open_windows,
+    status::{Standing, differs, set_conditions, set_guarded},
+};
+use crate::{
+    api::{AutonomyWindow, Execution, ExecutionPhase, Plan, PlanPhase, PlanStatus},
+    policy::{Inventory, OpenWindow, first_nonce},
+};
+
+/// What is known of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct ObservedPlan<'a> {
+    /// It, read live.
+    pub plan: &'a Plan,
+    /// The windows that name it.
+    pub windows: &'a [AutonomyWindow],
+    /// Its Executions, by name.
+    pub executions: &'a BTreeMap<String, Execution>,
+    /// What the namespace knows.
+    pub inventory: &'a Inventory,
+    /// Why the agent cannot be asked, when it cannot: stable code and text.
+    pub agent_trouble: Option<&'a (String, String)>,
+    /// The latest entry of the transcript.
+    pub turn: Option<&'a Turn>,
+    /// What the limits are held against.
+    pub tally: Tally,
+    /// Whether this process asks the model right now.
+    pub asking: bool,
+    /// Whether admission vouches for who decided.
+    pub guarded: bool,
+    /// The controller's clock.
+    pub now: Timestamp,
+}
+
+/// What may be done about a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum PlanEffect {
+    /// Nothing.
+    #[default]
+    None,
+    /// Create this window: a person approved the plan.
+    Grant(Box<AutonomyWindow>),
+    /// Revoke the window of this name.
+    Revoke(String),
+    /// Create this Execution.
+    Execute(Box<Execution>),
+    /// Ask the model for the turn of this sequence; the last one, without tools, if `closing`.
+    Ask {
+        /// The turn's sequence.
+        sequence: u32,
+        /// Why this is the last turn: stable code and text.
+        closing: Option<(&'static str, String)>,
+    },
+    /// Stop asking the model.
+    StopAsking,
+}
+
+type Next = Step<PlanEffect, PlanStatus>;
+
+/// Decides.
+pub fn plan(observed: &ObservedPlan<'_>) -> Next {
+    let old = observed.plan.status.as_ref();
+    if old.is_some_and(|status| status.phase.is_terminal()) {
+        return Next::default();
+    }
+    let mut pass = Pass::new(observed);
+    let effect = pass.decide();
+    pass.finish(effect)
+}
+
+/// One pass over one plan: the status under construction and what was found on the way.
+struct Pass<'a> {
+    observed: &'a ObservedPlan<'a>,
+    status: PlanStatus,
+    standing: Standing,
+    windows: Vec<OpenWindow>,
+    again_at: Option<Timestamp>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(observed: &'a ObservedPlan<'a>) -> Self {
+        let mut status = observed.plan.status.clone().unwrap_or_default();
+        let plan = observed.plan;
+        let uid = plan.metadata.uid.as_deref().unwrap_or_default();
+        let (digest, steps) = digest_of(plan, observed.inventory);
+        let mut approval = status.approval.take().unwrap_or_default();
+        if approval.nonce.is_empty() {
+            approval.nonce = first_nonce(uid);
+        }
+        approval.digest = digest;
+        status.observed_generation = plan.metadata.generation;
+        status.steps = steps;
+        let ended = |it: &Execution| it.status.as_ref().is_some_and(|status| status.phase.is_terminal());
+        let failed = |it: &Execution| {
+            ended(it) && it.status.as_ref().is_some_and(|status| status.phase != ExecutionPhase::Succeeded)
+        };
+        let count = |test: &dyn Fn(&Execution) -> bool| {
+            u32::try_from(observed.executions.values().filter(|it| test(it)).count()).unwrap_or(u32::MAX)
+        };
+        status.executions = count(&|_| true);
+        status.failures = count(&failed);
+        status.iterations = observed.tally.iterations;
+        status.approval = Some(approval);
+        let windows = open_windows(plan, observed.windows, observed.now);
+        let standing = Standing { approved: false, reason: "AwaitingApproval", message: String::new() };
+        let mut pass = Self { observed, status, standing, windows, again_at: None };
+        pass.name_token();
+        pass
+    }
+
+    fn decide(&mut self) -> PlanEffect {
+        if self.observed.plan.spec.cancelled {
+            return self.cancel();
+        }
+        if let Some(effect) = self.denial() {
+            return effect;
+        }
+        self.take_grants();
+        if let Some(effect) = self.grant() {
+            return effect;
+        }
+        let (digest, granted) = {
+            let approval = self.approval();
+            (approval.digest.clone(), approval.granted.clone())
+        };
+        if let Some((reason, text)) = self.trouble() {
+            return self.block(&reason, text, None);
+        }
+        if granted.as_ref() != Some(&digest) {
+            if self.status.phase != PlanPhase::Denied {
+                self.status.phase = PlanPhase::AwaitingApproval;
+                self.status.blocked = None;
+            }
+            return PlanEffect::None;
+        }
+        self.carry_out()
+    }
+
+    fn finish(mut self, effect: PlanEffect) -> Next {
+        let old = self.observed.plan.status.as_ref();
+        let generation = self.observed.plan.metadata.generation;
+        set_conditions(&mut self.status, &self.standing, generation, self.observed.now);
+        set_guarded(&mut self.status, self.observed.guarded, generation, self.observed.now);
+        // A turn or a step of a plan without an agent is the occasion to write the counters: one write for each.
+        let counted = match effect {
+            PlanEffect::Ask { .. } => true,
+            PlanEffect::Execute(_) => self.observed.plan.spec.agent_ref.is_none(),
+            _ => false,
+        };
+        let notice = notice(old, &self.status);
+        let write = differs(old, &self.status) || (counted && old != Some(&self.status));
+        Step { effect, status: write.then_some(self.status), again_at: self.again_at, notice }
+    }
+}
+
+fn notice(old: Option<&PlanStatus>, new: &PlanStatus) -> Option<Notice> {
+    if old.is_some_and(|old| old.phase == new.phase) {
+        return None;
+    }
+    let command = new.approval.as_ref().map_or("", |approval| approval.command.as_str());
+    let summary = new.result.as_ref().map_or("", |result| result.summary.as_str());
+    let question = new.blocked.as_ref().map_or("", |blocked| blocked.question.as_str());
+    let (reason, note, warning) = match new.phase {
+        PlanPhase::Planning => ("Planning", "the agent looks around", false),
+        PlanPhase::AwaitingApproval => ("AwaitingApproval", command, false),
+        PlanPhase::Running => ("Running", "the plan is being carried out", false),
+        PlanPhase::AwaitingConfirmation => ("DestructiveBlocked", "a destructive step waits for its phrase", true),
+        PlanPhase::Blocked => ("Blocked", question, true),
+        PlanPhase::Succeeded => ("GoalVerified", summary, false),
+        PlanPhase::Failed => ("PlanFailed", summary, true),
+        PlanPhase::Denied => ("Denied", "a person denied the plan", false),
+        PlanPhase::Cancelled => ("Cancelled", "a person cancelled the plan", false),
+    };
+    Some(Notice { reason, note: note.to_owned(), warning })
+}
