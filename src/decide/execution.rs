@@ -16,6 +16,8 @@ use crate::{
 
 /// The reason of an Execution that waited when its plan was denied.
 pub(in crate::decide) const PLAN_DENIED: &str = "PlanDenied";
+/// The reason of an Execution that waited when its grant was taken back.
+pub(in crate::decide) const GRANT_REVOKED: &str = "GrantRevoked";
 /// How often a read-only step is tried when its connection drops.
 const READ_ATTEMPTS: u32 = 3;
 
@@ -270,7 +272,7 @@ fn await_phrase(
 
 fn revoked(status: ExecutionStatus, now: Timestamp) -> Next {
     let message = "the operator took the grant back before this step started; nothing ran";
-    end(status, ExecutionPhase::Denied, "GrantRevoked", message, now)
+    end(status, ExecutionPhase::Denied, GRANT_REVOKED, message, now)
 }
 
 fn await_person(
