@@ -58,14 +58,13 @@ pub struct Lab {
 impl Lab {
     /// With a controller that is ready.
     pub async fn new(name: &str) -> Self {
-        let mut lab = Self::without_controller(name).await;
+        let mut lab = Self::on(plane().await, name).await;
         lab.start_controller().await;
         lab
     }
 
-    /// With everything else.
-    pub async fn without_controller(name: &str) -> Self {
-        let plane = plane().await;
+    /// On another control plane, with everything but a controller.
+    pub async fn on(plane: &'static ControlPlane, name: &str) -> Self {
         let operator = plane.operator();
         let namespace = plane.namespace(name).await.unwrap();
         let client = operator.client().await.unwrap();
@@ -217,11 +216,6 @@ impl Lab {
             panic!("{name} is {:?}, not {phase:?}:\n{}", status.phase, self.everything().await);
         }
         status
-    }
-
-    /// Whether an Execution of this name exists now.
-    pub async fn has_execution(&self, name: &str) -> bool {
-        self.api::<Execution>().get_opt(name).await.unwrap().is_some()
     }
 
     /// The names of all Executions.

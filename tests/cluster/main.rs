@@ -5,8 +5,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod approval;
+mod budgets;
 mod controller;
+mod crashes;
 mod harness;
+mod health;
+mod reach;
 mod steering;
 mod steps;
 mod windows;
