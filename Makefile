@@ -14,7 +14,7 @@ demo-down:
 	@test ! -x $(BIN)/demo || $(BIN)/demo down
 
 test: setup build
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-fail-fast
 
 # The same checks as .ci/run makes before the tests.
 lint:

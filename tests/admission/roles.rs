@@ -74,7 +74,7 @@ const CONTROLLER: [(&str, &str); 16] = [
     ("plans", READ),
     ("agents", READ),
     ("hosts", READ),
-    ("autonomywindows", "get,list,watch,create"),
+    ("autonomywindows", "get,list,watch,create,patch"),
     ("messages", "get,list,watch,create"),
     ("executions", "get,list,watch,create,delete"),
     ("guests", "get,list,watch,create,update,patch,delete"),
