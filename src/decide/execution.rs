@@ -69,6 +69,9 @@ pub fn execution(observed: &ObservedExecution<'_>) -> Next {
     let uid = &observed.execution.spec.plan_ref.uid;
     let plan = observed.plan.filter(|plan| plan.metadata.uid.as_ref() == Some(uid));
     match status.phase {
+        // The task that put it back to Pending has not left yet, and wakes us when it has: a claim made now would find
+        // its place taken, so that nobody would run it.
+        ExecutionPhase::Pending | ExecutionPhase::AwaitingApproval if observed.running => Next::default(),
         ExecutionPhase::Pending | ExecutionPhase::AwaitingApproval => match plan {
             Some(plan) => waiting(observed, plan, status),
             None => end(status, ExecutionPhase::Cancelled, "PlanGone", "the plan no longer exists", observed.now),
