@@ -14,6 +14,10 @@ use crate::{
     policy::{Decision, Inventory, Need, OpenWindow, Question, Refusal, gate, phrase, phrase_code},
 };
 
+/// The reason of an Execution that waited when its plan was denied.
+pub(in crate::decide) const PLAN_DENIED: &str = "PlanDenied";
+/// The reason of an Execution that waited when its grant was taken back.
+pub(in crate::decide) const GRANT_REVOKED: &str = "GrantRevoked";
 /// How often a read-only step is tried when its connection drops.
 const READ_ATTEMPTS: u32 = 3;
 
@@ -65,6 +69,9 @@ pub fn execution(observed: &ObservedExecution<'_>) -> Next {
     let uid = &observed.execution.spec.plan_ref.uid;
     let plan = observed.plan.filter(|plan| plan.metadata.uid.as_ref() == Some(uid));
     match status.phase {
+        // The task that put it back to Pending has not left yet, and wakes us when it has: a claim made now would find
+        // its place taken, so that nobody would run it.
+        ExecutionPhase::Pending | ExecutionPhase::AwaitingApproval if observed.running => Next::default(),
         ExecutionPhase::Pending | ExecutionPhase::AwaitingApproval => match plan {
             Some(plan) => waiting(observed, plan, status),
             None => end(status, ExecutionPhase::Cancelled, "PlanGone", "the plan no longer exists", observed.now),
@@ -113,7 +120,7 @@ fn waiting(observed: &ObservedExecution<'_>, plan: &Plan, status: ExecutionStatu
     }
     if phase == PlanPhase::Denied {
         let message = "the operator denied the plan; do not try this in another way";
-        return end(status, ExecutionPhase::Denied, "PlanDenied", message, now);
+        return end(status, ExecutionPhase::Denied, PLAN_DENIED, message, now);
     }
     if phase.is_terminal() {
         return end(status, ExecutionPhase::Cancelled, "PlanEnded", "the plan has ended", now);
@@ -268,7 +275,7 @@ fn await_phrase(
 
 fn revoked(status: ExecutionStatus, now: Timestamp) -> Next {
     let message = "the operator took the grant back before this step started; nothing ran";
-    end(status, ExecutionPhase::Denied, "GrantRevoked", message, now)
+    end(status, ExecutionPhase::Denied, GRANT_REVOKED, message, now)
 }
 
 fn await_person(

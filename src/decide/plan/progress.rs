@@ -8,11 +8,19 @@ use super::{
 };
 use crate::{
     api::{Blocked, Execution, ExecutionPhase, ExecutionStatus, PlanPhase, PlanResult, TargetKind},
-    decide::{Turn, TurnEnd, after},
+    decide::{
+        Turn, TurnEnd, after,
+        execution::{GRANT_REVOKED, PLAN_DENIED},
+    },
 };
 
 /// How many answers in a row may come without a tool call.
 const TEXT_ONLY_LIMIT: u32 = 3;
+
+/// Whether a step was denied only because the plan had no grant any more.
+fn settled(status: &ExecutionStatus) -> bool {
+    status.reason.as_deref().is_some_and(|reason| [PLAN_DENIED, GRANT_REVOKED].contains(&reason))
+}
 
 impl<'a> Pass<'a> {
     pub(super) fn cancel(&mut self) -> PlanEffect {
@@ -103,8 +111,11 @@ impl<'a> Pass<'a> {
             match ended.map(|status| status.phase) {
                 Some(ExecutionPhase::Succeeded) => continue,
                 Some(ExecutionPhase::Expired) => {}
+                // It ended because the plan's grant was gone, and only a later grant leads here.
+                Some(ExecutionPhase::Denied) if ended.is_some_and(settled) => {}
                 Some(ExecutionPhase::Denied) => {
                     let denied_at = ended.and_then(|status| status.completion_time.as_ref());
+                    // Within one second the order cannot be told: then the denial counts, and one asks again.
                     if denied_at >= opened {
                         self.status.phase = PlanPhase::Denied;
                         self.approval().granted = None;

@@ -1,0 +1,104 @@
+//! How a step ends, and which steps never begin.
+
+use oikos::api::{ExecutionPhase, PlanPhase};
+use serde_json::json;
+
+use crate::harness::{Lab, QUICK, step};
+
+#[tokio::test]
+async fn the_first_failure_ends_the_plan_as_failed_with_the_exit_code_and_both_streams() {
+    let lab = Lab::new("fail").await;
+    let steps = [step("fine", QUICK), step("bad", "echo half; echo broken >&2; exit 3"), step("never", QUICK)];
+    lab.plan("web", json!({"steps": steps})).await;
+    lab.approve("web").await;
+    let status = lab.plan_until("web", PlanPhase::Failed).await;
+    let summary = status.result.unwrap().summary;
+    assert!(summary.contains("step bad") && summary.contains("exit code 3"), "{summary}");
+    let bad = lab.execution_until("web-2-1", ExecutionPhase::Failed).await;
+    assert_eq!((bad.exit_code, bad.reason.as_deref()), (Some(3), Some("NonZeroExit")));
+    assert_eq!((bad.stdout.unwrap().text.as_str(), bad.stderr.unwrap().text.as_str()), ("half\n", "broken\n"));
+    assert_eq!(lab.executions().await, ["web-1-1", "web-2-1"]);
+    assert_eq!(lab.effects(), ["quick"]);
+}
+
+#[tokio::test]
+async fn the_target_ends_a_step_at_its_time_limit_whether_it_changes_something_or_not() {
+    let lab = Lab::new("timeout").await;
+    for (plan, run) in [("reads", "sleep 600"), ("changes", "touch /root/touched; sleep 600")] {
+        lab.plan(plan, json!({"steps": [{"name": "slow", "target": "host:pve", "run": run, "timeoutSeconds": 1}]}))
+            .await;
+        lab.approve(plan).await;
+        lab.plan_until(plan, PlanPhase::Failed).await;
+        let slow = lab.execution_until(&format!("{plan}-1-1"), ExecutionPhase::TimedOut).await;
+        let message = slow.message.unwrap();
+        assert!(message.contains("stopped by the target after 1 s"), "{message}");
+        assert_eq!(lab.on_host("pgrep -fx 'sleep 600' || echo none"), "none\n");
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_would_never_end_is_refused_with_a_form_that_ends() {
+    let lab = Lab::new("unbounded").await;
+    lab.plan("web", json!({"steps": [step("follow", "tail -f /var/log/syslog")]})).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Failed).await;
+    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
+    let message = refused.message.unwrap();
+    assert_eq!(refused.reason.as_deref(), Some("Unbounded"));
+    assert!(message.contains("does not end by itself") && message.contains("tail"), "{message}");
+    assert_eq!(refused.attempt, None);
+}
+
+#[tokio::test]
+async fn a_step_outside_the_plans_targets_is_refused_and_says_so() {
+    let lab = Lab::new("scope").await;
+    lab.apply(&Lab::guest("other", 105)).await;
+    lab.plan("web", json!({"steps": [step("stop", "pct stop 105")]})).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Failed).await;
+    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
+    let message = refused.message.unwrap();
+    assert_eq!(refused.reason.as_deref(), Some("OutOfScope"));
+    assert!(message.contains("lxc:other") && message.contains("(host:pve)"), "{message}");
+}
+
+#[tokio::test]
+async fn a_step_on_a_guest_that_nobody_registered_is_refused_and_says_so() {
+    let lab = Lab::new("unknown").await;
+    lab.plan("web", json!({"steps": [step("set", "pct set 999 --memory 512")]})).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Failed).await;
+    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
+    let message = refused.message.unwrap();
+    assert_eq!(refused.reason.as_deref(), Some("UnknownTarget"));
+    assert!(message.contains("guest 999 of host:pve"), "{message}");
+}
+
+#[tokio::test]
+async fn a_protected_guest_is_refused_whatever_was_approved() {
+    let lab = Lab::new("protected").await;
+    let mut host = lab.host("pve");
+    host["spec"]["protectedGuests"] = json!([105]);
+    lab.apply(&host).await;
+    lab.apply(&Lab::guest("precious", 105)).await;
+    let spec = json!({"targets": ["host:pve", "lxc:precious"], "steps": [step("destroy", "pct destroy 105")]});
+    lab.plan("web", spec).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Failed).await;
+    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
+    let message = refused.message.unwrap();
+    assert_eq!(refused.reason.as_deref(), Some("Protected"));
+    assert!(message.contains("lxc:precious") && message.contains("protected list"), "{message}");
+}
+
+#[tokio::test]
+async fn a_plan_for_an_unknown_target_says_what_is_missing_and_goes_on_when_it_comes() {
+    let lab = Lab::new("blocked").await;
+    lab.plan("web", json!({"targets": ["host:pve", "lxc:later"], "steps": [step("look", "hostname")]})).await;
+    let blocked = lab.plan_until("web", PlanPhase::Blocked).await.blocked.unwrap();
+    assert_eq!(blocked.reason, "UnknownTarget");
+    assert!(blocked.question.contains("lxc:later"), "{}", blocked.question);
+    lab.apply(&Lab::guest("later", 120)).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+}

@@ -1,0 +1,150 @@
+//! The project's chart, installed into a control plane as a cluster's administrator would.
+//!
+//! Knows the chart's path, its roles and what its policies refuse with; nothing of oikos's code.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use kube::{
+    Client,
+    api::{Api, DynamicObject, Patch, PatchParams, PostParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::control_plane::ControlPlane;
+
+/// The namespace of the release.
+pub const SYSTEM: &str = "oikos-system";
+/// The ServiceAccount of the controller in it.
+pub const ACCOUNT: &str = "oikos";
+/// How long new policies may take to come into force.
+const LIMIT: Duration = Duration::from_secs(60);
+/// What every refusal by the policies begins with.
+const MARK: &str = "oikos-guard: ";
+
+/// The chart's directory.
+pub fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/oikos")
+}
+
+/// Applies the chart with these values (`key=value`) and waits until it is in force. Afterwards `operator` may approve
+/// and edit everywhere, `viewer` may edit everywhere and approve nowhere.
+///
+/// # Errors
+/// When helm or kubectl fails, or something is not in force after a minute.
+pub async fn install(plane: &ControlPlane, values: &[&str]) -> Result<()> {
+    let admin = plane.admin();
+    admin.kubectl(&["create", "namespace", SYSTEM]).await?.ok()?;
+    apply(plane, values).await?;
+    let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+    admin.kubectl(&established).await?.ok()?;
+    for (binding, role, user) in [
+        ("operator-approves", "oikos-approver", "operator"),
+        ("operator-edits", "oikos-edit", "operator"),
+        ("operator-views", "oikos-view", "operator"),
+        ("viewer-edits", "oikos-edit", "viewer"),
+        ("viewer-views", "oikos-view", "viewer"),
+    ] {
+        let (role, user) = (format!("--clusterrole={role}"), format!("--user={user}"));
+        admin.kubectl(&["create", "clusterrolebinding", binding, &role, &user]).await?.ok()?;
+    }
+    plane.operator().wait_until_allowed("approve", "plans.oikos.dev", "default").await?;
+    for person in [plane.operator(), plane.viewer()] {
+        person.wait_until_allowed("create", "plans.oikos.dev", "default").await?;
+    }
+    if values.contains(&"admissionPolicies.enabled=false") {
+        return Ok(());
+    }
+    wait_for_policies(plane).await
+}
+
+/// Renders the chart with these values (`key=value`) and applies all of it, over what is there.
+///
+/// # Errors
+/// When helm or kubectl fails.
+pub async fn apply(plane: &ControlPlane, values: &[&str]) -> Result<()> {
+    let (admin, chart) = (plane.admin(), directory());
+    let chart = chart.to_str().context("the chart's path is not text")?;
+    let mut render = vec!["template", "oikos", chart, "--namespace", SYSTEM, "--kube-version", "1.37.2"];
+    for value in values {
+        render.extend(["--set", value]);
+    }
+    let manifests = admin.helm(&render).await?.ok()?;
+    admin.kubectl_with_input(&["apply", "--server-side", "-f", "-"], &manifests).await?.ok()?;
+    Ok(())
+}
+
+/// New policies take effect a moment after they are stored, each by itself.
+async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
+    const TOKEN: &str = "0123456789ab";
+    let namespace = plane.namespace("policies").await?;
+    let admin = plane.admin().client().await?;
+    let account = plane.service_account(SYSTEM, ACCOUNT).await?.client().await?;
+    let plans = kind(&admin, &namespace, "Plan", "plans");
+    let plan = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "Plan", "metadata": {"name": "web"},
+        "spec": {"goal": "wait", "targets": ["lxc:web"], "agentRef": {"name": "none"}},
+    }))?;
+    let mut plan = plans.create(&PostParams::default(), &plan).await?;
+    plan.data["status"] = json!({
+        "phase": "AwaitingApproval",
+        "approval": {"token": TOKEN, "command": "kubectl annotate", "digest": "d", "nonce": "n"},
+    });
+    let written = kind(&account, &namespace, "Plan", "plans");
+    let plan = written.replace_status("web", &PostParams::default(), &plan).await?;
+    let reference = json!({"name": "web", "uid": plan.metadata.uid});
+
+    let execution = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "Execution", "metadata": {"name": "probe"},
+        "spec": {"planRef": reference, "target": "lxc:web", "run": {"command": "true"}},
+    }))?;
+    let window = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "AutonomyWindow", "metadata": {"name": format!("web-{TOKEN}")},
+        "spec": {
+            "planRef": reference, "planDigest": "d".repeat(64), "class": "Assent", "targets": ["lxc:web"],
+            "durationSeconds": 1800, "grantedBy": {"username": "somebody", "via": "Manual"},
+        },
+    }))?;
+    let executions = kind(&admin, &namespace, "Execution", "executions");
+    let windows = kind(&admin, &namespace, "AutonomyWindow", "autonomywindows");
+    let dry = PostParams { dry_run: true, ..PostParams::default() };
+    until("the ownership policy", async || is_refusal(&executions.create(&dry, &execution).await)).await?;
+    until("the grants policy", async || is_refusal(&windows.create(&dry, &window).await)).await?;
+    until("the stamp and the decisions policy", async || {
+        let patch = PatchParams { dry_run: true, ..PatchParams::default() };
+        let decided = |value: &str| Patch::Merge(json!({"metadata": {"annotations": {"oikos.dev/approve": value}}}));
+        let stamped = plans.patch("web", &patch, &decided(TOKEN)).await;
+        stamped.is_ok_and(|it| it.metadata.annotations.unwrap_or_default().contains_key("oikos.dev/approved-by"))
+            && is_refusal(&plans.patch("web", &patch, &decided("x")).await)
+    })
+    .await
+}
+
+fn kind(client: &Client, namespace: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("oikos.dev", "v1alpha1", kind);
+    Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk_with_plural(&kind, plural))
+}
+
+fn object(value: Value) -> Result<DynamicObject> {
+    serde_json::from_value(value).context("not an object")
+}
+
+fn is_refusal<T>(answer: &Result<T, kube::Error>) -> bool {
+    matches!(answer, Err(kube::Error::Api(status)) if status.message.contains(MARK))
+}
+
+async fn until(what: &str, condition: impl AsyncFn() -> bool) -> Result<()> {
+    let deadline = Instant::now() + LIMIT;
+    while !condition().await {
+        if Instant::now() > deadline {
+            bail!("{what} is not in force after {LIMIT:?}");
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
