@@ -178,7 +178,10 @@ const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", 
 
 /// The class of writing to a path and why; `None` when it writes nothing. `whole` is false for a known beginning.
 pub fn writing(path: &str, whole: bool, locus: Locus) -> Option<(Risk, String)> {
-    let path = normalise(path);
+    if path.starts_with('?') {
+        return Some((Risk::Destructive, "writes into a directory that is not known".to_owned()));
+    }
+    let path = normalise(&climbed(path));
     if whole && SINKS.contains(&path.as_str()) || path.starts_with("/dev/fd/") || path == "-" {
         return None;
     }
@@ -192,6 +195,15 @@ pub fn writing(path: &str, whole: bool, locus: Locus) -> Option<(Risk, String)> 
         return Some((Risk::Destructive, format!("writes to a file whose path is not known beyond {path}")));
     }
     Some((Risk::ConfigMutation, format!("writes to {path}")))
+}
+
+/// A relative path that climbs out of its directory is judged as if it climbed to the top.
+fn climbed(path: &str) -> String {
+    if path.starts_with('/') || !path.split('/').any(|part| part == "..") {
+        return path.to_owned();
+    }
+    let rest: Vec<&str> = path.split('/').skip_while(|part| matches!(*part, ".." | "." | "")).collect();
+    format!("/{}", rest.join("/"))
 }
 
 /// Whether losing or rewriting this path loses the system, its guests or the way to it.

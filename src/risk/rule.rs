@@ -243,6 +243,12 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             judge.affects_guest(Some(&Word { text: vmid.into(), ..borrow(word) }));
         }
         Kind::Read => judge.reads(word),
+        Kind::Name => {
+            if word.substituted && word.ending.contains('.') {
+                judge.find(Risk::Destructive, format!("{name}:sends-output"), "sends a command's output away", None);
+            }
+        }
+        Kind::GuestFile => judge.elsewhere(Some(Kind::Within), |judge| judge.writes(word, name)),
         Kind::Write => judge.writes(word, name),
         Kind::Lose => lose(judge, name, word),
         Kind::Set => judge.find(Risk::ConfigMutation, case.code("set"), format!("sets {}", word.shown()), None),
@@ -259,6 +265,14 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             let host = word.text.rsplit('@').next().unwrap_or("").to_owned();
             judge.affects_host(Some(&Word { text: host.into(), ..borrow(word) }));
             judge.find(Risk::ConfigMutation, format!("{name}:other-system"), "runs on another system", None);
+            if word.may_be_option() {
+                judge.find(
+                    Risk::Destructive,
+                    format!("{name}:unknown-host"),
+                    "which system is meant is not known",
+                    None,
+                );
+            }
         }
         Kind::Vmid => {
             if judge.class(case.form().effect) > Risk::ReadOnly {
@@ -353,6 +367,7 @@ impl Judge {
     /// Judges something that runs at another place.
     pub fn elsewhere(&mut self, place: Option<Kind>, judge: impl FnOnce(&mut Self)) {
         let saved = (self.locus, self.shell);
+        let directories = place.map(|_| std::mem::take(&mut self.directories));
         match place {
             Some(Kind::On) => (self.locus, self.shell) = (Locus::Host, Shell::Sh),
             Some(Kind::Within | Kind::Container) => (self.locus, self.shell) = (Locus::Guest, Shell::Sh),
@@ -360,6 +375,9 @@ impl Judge {
         }
         judge(self);
         (self.locus, self.shell) = saved;
+        if let Some(directories) = directories {
+            self.directories = directories;
+        }
     }
 
     /// Judges a command that another one runs with its own argument vector.

@@ -186,7 +186,7 @@ impl Judge {
             if let NodeKind::Redirect { op, target, .. } = &redirect.kind
                 && matches!(op.as_str(), ">" | ">|" | "&>")
                 && let [word] = self.peek(std::slice::from_ref(&**target)).as_slice()
-                && paths::normalise(&word.text).starts_with("/etc/")
+                && self.resolved(&word.text).iter().any(|path| paths::normalise(path).starts_with("/etc/"))
             {
                 self.find(Risk::Destructive, "redirect:empty", format!("empties {}", word.shown()), None);
             }
@@ -197,6 +197,9 @@ impl Judge {
     pub fn reads(&mut self, word: &Word<'_>) {
         if paths::is_network(&word.text) {
             self.find(Risk::ConfigMutation, "redirect:network", "bash opens a network connection", None);
+        }
+        if word.text.starts_with("/dev/watchdog") {
+            self.find(Risk::Destructive, "read:watchdog", "opening the watchdog may reset the machine", None);
         }
         if paths::is_secret(&word.text, word.value == Value::Known) {
             self.flag(super::effect::Effect { sensitive: true, ..super::effect::Effect::READ });
@@ -217,7 +220,8 @@ impl Judge {
                 );
             }
         };
-        if let Some((risk, message)) = paths::writing(&word.text, known, self.locus) {
+        let found = self.resolved(&word.text).iter().filter_map(|path| paths::writing(path, known, self.locus)).max();
+        if let Some((risk, message)) = found {
             self.find(risk, format!("{what}:write"), message, None);
         }
     }

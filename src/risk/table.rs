@@ -68,6 +68,10 @@ pub enum Kind {
     Package,
     /// A URL.
     Url,
+    /// A name to be resolved.
+    Name,
+    /// A file of a guest that is written.
+    GuestFile,
     /// A boolean: the option counts only when it is true.
     True,
     /// A resource of the HA manager: `vm:104`.
@@ -430,6 +434,8 @@ impl Kind {
             "url" => Kind::Url,
             "mode" => Kind::Mode,
             "true" => Kind::True,
+            "name" => Kind::Name,
+            "guest-file" => Kind::GuestFile,
             "sid" => Kind::Sid,
             _ if super::special::VALUES.contains(&word) => Kind::Checked(word),
             _ => return Err("no such kind of operand"),

@@ -71,6 +71,15 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
         match value {
             Some(value) => {
                 let literal = (word.value == Value::Known).then_some(value);
+                if value.contains(['[', '$', '`', '(']) && !matches!(command.as_str(), "export" | "readonly" | "unset")
+                {
+                    judge.find(
+                        Risk::Destructive,
+                        format!("{command}:code"),
+                        "the value may be evaluated as code",
+                        None,
+                    );
+                }
                 let exported = command == "export";
                 judge.assignment(name, literal, exported);
                 judge.bind(name, literal.map_or(Binding::Data, |text| Binding::Text(text.to_owned())));
@@ -219,4 +228,30 @@ pub fn kill(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.find(Risk::ConfigMutation, "kill:process", "ends a process", None);
     }
     let _ = (Shell::Sh, general as fn(&mut Judge, &Case<'_, '_, '_>));
+}
+
+/// `cd DIRECTORY`, `pushd DIRECTORY`.
+pub fn cd(judge: &mut Judge, argv: &[Word<'_>]) {
+    let operand = argv[1..].iter().find(|word| !matches!(word.literal(), Some("-L" | "-P" | "-e" | "--")));
+    match operand {
+        None => judge.enter_directory(&Word::known("/root")),
+        Some(word) if word.is("-") => judge.enter_directory(&Word::partly("", Value::Data)),
+        Some(word) => judge.enter_directory(word),
+    }
+}
+
+/// `useradd`, `usermod`, `groupadd` …: groups that are as good as root are an access change everywhere.
+pub fn usermod(judge: &mut Judge, argv: &[Word<'_>]) {
+    const ROOT: &[&str] =
+        &["sudo", "root", "wheel", "adm", "docker", "lxd", "lxc", "disk", "shadow", "kvm", "libvirt", "staff"];
+    let root = argv[1..].iter().any(|word| {
+        word.value >= Value::Data
+            || word.text.split([',', '=']).any(|part| ROOT.contains(&part))
+            || matches!(
+                word.literal(),
+                Some("-o" | "--non-unique" | "0" | "-p" | "--password" | "-R" | "--root" | "-P" | "--prefix")
+            )
+    });
+    let risk = if root || judge.locus == crate::risk::Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
+    judge.find(risk, format!("{}:access", argv[0].text), "changes who may do what", None);
 }

@@ -79,6 +79,16 @@ pub fn truncating(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let sources = case.args.operands.len().saturating_sub(1);
     for source in &case.args.operands[..sources] {
         judge.reads(source);
+        let path = paths::normalise(&source.text);
+        let code = ["/lib/", "/usr/", "/bin/", "/sbin/", "/dev/null"].iter().any(|begin| path.starts_with(begin));
+        if matches!(case.name, "ln" | "link") && paths::is_fatal(&path, judge.locus) && !code {
+            judge.find(
+                Risk::Destructive,
+                "ln:protected",
+                format!("another name for {} would be written as if it were harmless", source.shown()),
+                None,
+            );
+        }
     }
 }
 
@@ -100,5 +110,18 @@ pub fn recursive_mode(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 None,
             );
         }
+    }
+}
+
+/// `mount`: over a directory of the system it hides what the system needs.
+pub fn mount(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let Some(target) = case.args.operands.last().filter(|_| case.args.operands.len() > 1) else { return };
+    let path = paths::normalise(&target.text);
+    let free = ["/mnt", "/media", "/srv", "/opt", "/home", "/data", "/tmp", "/run", "/backup"];
+    let known = target.value == Value::Known && free.iter().any(|begin| path.starts_with(begin));
+    let top = path.trim_end_matches('/').matches('/').count() < 2;
+    if !known && (top || paths::is_fatal(&path, judge.locus)) {
+        judge.find(Risk::Destructive, "mount:system", format!("hides {}", target.shown()), None);
     }
 }

@@ -102,6 +102,10 @@ pub fn bind(judge: &mut Judge, word: &Word<'_>) {
         None => word.text.split(':').next().unwrap_or(""),
     };
     let path = paths::normalise(source);
+    if word.value != Value::Known && path == "/" {
+        // A directory below the present one: `$PWD/data`.
+        return;
+    }
     let system = [
         "/", "/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/var", "/home", "/bin", "/lib", "/var/lib",
         "/run", "/var/run",
@@ -407,5 +411,27 @@ pub fn interval(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
         let name = case.name;
         judge.find(Risk::ReadOnly, format!("{name}:endless"), "does not end by itself", Some("add a count: 1 5"));
+    }
+}
+
+/// `scp`: a secret that leaves the system cannot be called back.
+pub fn copy_away(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let remote = |word: &Word<'_>| {
+        word.text.split_once(':').filter(|(host, _)| !host.contains('/')).map(|(host, _)| host.to_owned())
+    };
+    let Some((target, sources)) = case.args.operands.split_last() else { return };
+    for word in &case.args.operands {
+        if let Some(host) = remote(word) {
+            let host = host.rsplit('@').next().unwrap_or("").to_owned();
+            judge.affects_host(Some(&Word::known(host)));
+        }
+    }
+    match remote(target) {
+        Some(_) if sources.iter().any(|source| paths::is_secret(&source.text, true)) => {
+            judge.find(Risk::Destructive, format!("{}:sends-secret", case.name), "sends a secret away", None);
+        }
+        Some(_) => {}
+        None => judge.writes(target, case.name),
     }
 }
