@@ -19,7 +19,7 @@ use super::{
     turn_task,
 };
 use crate::{
-    api::{Agent, AutonomyWindow, Execution, Message, Plan},
+    api::{AutonomyWindow, Execution, Plan},
     decide::{self, ObservedPlan, PlanEffect},
 };
 
