@@ -56,6 +56,9 @@ pub fn take(directory: &Path, mut sweep: impl FnMut(u8, &Path) -> Result<()>) ->
     let _register = lock_register()?;
     let mut chosen = None;
     for number in 0..SLOTS {
+        if chosen.is_some() && !path(number).exists() {
+            continue;
+        }
         let Some(mut file) = open_unheld(number)? else { continue };
         let dead = read_owner(&mut file);
         if let Some(dead) = dead {

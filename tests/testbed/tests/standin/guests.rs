@@ -56,9 +56,10 @@ fn a_command_in_a_container_keeps_its_exit_code_its_streams_and_its_environment(
         255,
         "Unknown option: l\n400 unable to parse option\npct exec <vmid> [<extra-args>] [OPTIONS]",
     );
-    let path = "pct exec 101 --keep-env 0 -- sh -c 'echo $PATH'";
-    assert!(succeed(&host, path).starts_with("/usr/local/sbin:/usr/local/bin"));
-    assert_eq!(succeed(&host, "pct exec 101 -- sh -c 'echo $PATH'"), "/sbin:/bin:/usr/sbin:/usr/bin\n");
+    let leak = |options: &str| format!("LEAK=leaked pct exec 101 {options} -- sh -c 'echo $PATH $LEAK'");
+    let scrubbed = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n";
+    assert_eq!(succeed(&host, &leak("--keep-env 0")), scrubbed);
+    assert_eq!(succeed(&host, &leak("")), "/sbin:/bin:/usr/sbin:/usr/bin leaked\n");
     let input = "printf 'a\\0b' | pct exec 101 -- sh -c 'cat > /root/x' && pct exec 101 -- cat /root/x | od -An -c";
     assert_eq!(succeed(&host, input).split_whitespace().collect::<String>(), "a\\0b");
 
