@@ -113,7 +113,8 @@ signalled=0 timed_out=0 cancelled=0 leaked=0
 if [ "$code" -gt 128 ] && [ "$end" != " $code" ]; then signalled=1; fi
 [ -e "$dir/cancel" ] && cancelled=1
 if [ "$elapsed" -ge $((seconds * 100)) ]; then
-    case $code in 124 | 137) timed_out=1 ;; esac
+    # busybox has no code of its own for it.
+    case $code in 124 | 137 | 143) timed_out=1 ;; esac
 fi
 if ! flock -n "$dir/tree.lock" true; then
     if [ "$timed_out$cancelled" != 00 ]; then
