@@ -106,10 +106,11 @@ async fn talk<S: Sink>(
         ended = exchange.end() => ended,
         () = sleep(limit) => exchange.close().await,
         () = cancel.cancelled() => {
-            // Ended on the target first, so that its own end can still be told.
+            // Its whole tree is ended on the target before this is told to be cancelled.
+            stop(pool, access, step).await;
             tokio::select! {
                 ended = exchange.end() => ended,
-                () = stop(pool, access, step) => exchange.close().await,
+                () = sleep(Duration::from_secs(2)) => exchange.close().await,
             }
         }
     };
@@ -120,7 +121,7 @@ async fn talk<S: Sink>(
     marked.judge(access, step, ended, began.elapsed(), cancel.is_cancelled()).map(Some)
 }
 
-/// Ends a command on the target: TERM, 10 s, KILL. Returns some time after, or when the target cannot be reached.
+/// Ends a command and its tree on the target: TERM, 10 s, KILL. Returns after that, or when the target cannot be asked.
 async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
     let text = script::stop(&new_mark(), &step.attempt_id, step.place);
     let command = script::shell_of(step.place);
@@ -130,7 +131,6 @@ async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
         }
         Err(error) => tracing::warn!(host = access.name, %error, "ending a read-only step"),
     }
-    sleep(Duration::from_secs(2)).await;
 }
 
 /// Head and tail of both streams.

@@ -91,7 +91,7 @@ impl<S: Sink> Marked<S> {
         }
         let limit_passed = elapsed >= Duration::from_secs(step.seconds());
         let (outcome, detail) = match self.result {
-            Some((124 | 137, _)) if limit_passed => (Outcome::TimedOut, "the target ended it at its time limit"),
+            Some((124 | 137 | 143, _)) if limit_passed => (Outcome::TimedOut, "the target ended it at its time limit"),
             Some((code, _)) if cancelled && code != 0 => (Outcome::Cancelled, "it was ended on request"),
             Some((code, signalled)) => (super::answer::ended(code, signalled), ""),
             None if cancelled => (Outcome::Cancelled, "it was given up on request; its end was not seen"),

@@ -496,6 +496,21 @@ async fn a_restarted_target_and_a_damaged_record_make_a_step_lost() {
 }
 
 #[tokio::test]
+async fn a_step_whose_run_directory_was_removed_is_lost_and_not_unstarted() {
+    let (sshd, runner) = (Sshd::start().await, Runner::new());
+    let lost = Outcome::Lost { reason: LostReason::RunDirMissing };
+    let removes = step(&format!("rm -rf {}/*", sshd.runs().display()));
+    assert_eq!(run(&runner, &sshd, &removes).await.outcome, lost);
+    let daemon = sshd.path("daemon");
+    let leaves = step(&format!("sleep 300 >/dev/null 2>&1 & echo $! >{}", daemon.display()));
+    assert_eq!(run(&runner, &sshd, &leaves).await.outcome, Outcome::Exited { code: 0 });
+    std::fs::remove_dir_all(sshd.runs().join(&leaves.attempt_id)).unwrap();
+    let report = runner.adopt(&sshd.access(), &leaves, &CancellationToken::new()).await.unwrap();
+    std::process::Command::new("kill").arg(sshd.read("daemon").trim()).status().unwrap();
+    assert_eq!(report.outcome, lost);
+}
+
+#[tokio::test]
 async fn a_daemon_that_keeps_the_output_open_does_not_hold_the_step_and_is_left_alone() {
     let (sshd, runner) = (Sshd::start().await, Runner::new());
     for mutating in [true, false] {
