@@ -5,7 +5,7 @@
 use super::{
     Locus,
     effect::Effect,
-    judge::{Judge, Shell},
+    judge::{Input, Judge, Shell},
     options::{self, Arguments, borrow},
     paths, special,
     table::{Entry, Form, Kind, Style},
@@ -124,6 +124,9 @@ fn is_true(value: Option<&Word<'_>>) -> bool {
 /// Joins an effect of the present command.
 pub fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, effect: Effect, hint: Option<&str>) {
     judge.flag(effect);
+    if effect.commands && judge.input != Input::Closed {
+        judge.find(Risk::Destructive, case.code("piped-code"), "executes what comes through a pipe", hint);
+    }
     if effect.everyone {
         judge.affects_guest(None);
     }
@@ -250,6 +253,7 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
         }
         Kind::GuestFile => judge.elsewhere(Some(Kind::Within), |judge| judge.writes(word, name)),
         Kind::Write => judge.writes(word, name),
+        Kind::Directory => judge.fills(word, name),
         Kind::Lose => lose(judge, name, word),
         Kind::Set => judge.find(Risk::ConfigMutation, case.code("set"), format!("sets {}", word.shown()), None),
         Kind::Destroy => {
@@ -288,6 +292,9 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             }
         }
         Kind::Package => {
+            if word.text.ends_with('+') && !units::is_critical_package(&word.text) {
+                return;
+            }
             if units::is_critical_package(&word.text) || word.value != Value::Known {
                 judge.find(Risk::Destructive, case.code("package"), "removes a package that the system needs", None);
             }
@@ -446,6 +453,9 @@ impl Judge {
 
     /// Judges a text that another shell reads.
     pub fn nested_script(&mut self, text: &str, shell: Shell) {
+        if text.trim().is_empty() {
+            return;
+        }
         if let Some(placeholder) = self.placeholder.clone()
             && text.contains(&placeholder)
         {
