@@ -82,6 +82,9 @@ const SECRET_SUFFIX: &[&str] =
 /// Whether reading a path shows secrets.
 pub fn is_secret(path: &str, whole: bool) -> bool {
     let path = normalise(path);
+    if path.ends_with(".pub") {
+        return false;
+    }
     let key = path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub");
     key || path.contains("/.ssh/id_") && !path.ends_with(".pub")
         || SECRET_PREFIX.iter().any(|prefix| path.starts_with(prefix))

@@ -79,7 +79,8 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return;
     }
     let form = case.form();
-    let pretends = case.args.given.iter().any(|given| given.opt.effect.pretend && is_true(given.value.as_ref()));
+    let mut pretending = case.args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
+    let pretends = pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()));
     let mut effect = form.effect;
     if pretends {
         effect.host = Risk::ReadOnly;

@@ -59,11 +59,9 @@ impl Judge {
     fn refused(&mut self, refusal: Refusal) {
         let (code, message, hint) = match refusal {
             Refusal::Empty => ("shell:empty", "there is no command", None),
-            Refusal::TooComplex => (
-                "shell:too-complex",
-                "too long or too deeply nested to be judged",
-                Some("write the script to a file first, or split it into steps"),
-            ),
+            Refusal::TooComplex => {
+                ("shell:too-complex", "too long or too deeply nested to be judged", Some("split it into several steps"))
+            }
             Refusal::Control => ("shell:control-character", "holds a control character", None),
             Refusal::Invisible => ("shell:invisible-character", "holds a character that cannot be seen", None),
             Refusal::Continuation => (
