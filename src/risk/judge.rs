@@ -120,6 +120,11 @@ impl Judge {
         self.reasons.len()
     }
 
+    /// The worst class among the reasons after the first `before`.
+    pub fn worst_since(&self, before: usize) -> Risk {
+        self.reasons.iter().skip(before).map(|reason| reason.risk).max().unwrap_or(Risk::ReadOnly)
+    }
+
     /// The byte at which a character of the whole text stands.
     pub fn bytes(&self, character: usize) -> usize {
         match &self.wide {

@@ -5,7 +5,7 @@
 use super::{
     Locus,
     effect::Effect,
-    judge::{Judge, Shell},
+    judge::{Input, Judge, Shell},
     options::{self, Arguments, borrow},
     paths, special,
     table::{Entry, Form, Kind, Style},
@@ -79,7 +79,8 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return;
     }
     let form = case.form();
-    let pretends = case.args.given.iter().any(|given| given.opt.effect.pretend && is_true(given.value.as_ref()));
+    let mut pretending = case.args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
+    let pretends = pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()));
     let mut effect = form.effect;
     if pretends {
         effect.host = Risk::ReadOnly;
@@ -124,6 +125,9 @@ fn is_true(value: Option<&Word<'_>>) -> bool {
 /// Joins an effect of the present command.
 pub fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, effect: Effect, hint: Option<&str>) {
     judge.flag(effect);
+    if effect.commands && judge.input != Input::Closed {
+        judge.find(Risk::Destructive, case.code("piped-code"), "executes what comes through a pipe", hint);
+    }
     if effect.everyone {
         judge.affects_guest(None);
     }
@@ -250,6 +254,7 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
         }
         Kind::GuestFile => judge.elsewhere(Some(Kind::Within), |judge| judge.writes(word, name)),
         Kind::Write => judge.writes(word, name),
+        Kind::Directory => judge.fills(word, name),
         Kind::Lose => lose(judge, name, word),
         Kind::Set => judge.find(Risk::ConfigMutation, case.code("set"), format!("sets {}", word.shown()), None),
         Kind::Destroy => {
@@ -288,6 +293,9 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             }
         }
         Kind::Package => {
+            if word.text.ends_with('+') && !units::is_critical_package(&word.text) {
+                return;
+            }
             if units::is_critical_package(&word.text) || word.value != Value::Known {
                 judge.find(Risk::Destructive, case.code("package"), "removes a package that the system needs", None);
             }
@@ -446,6 +454,9 @@ impl Judge {
 
     /// Judges a text that another shell reads.
     pub fn nested_script(&mut self, text: &str, shell: Shell) {
+        if text.trim().is_empty() {
+            return;
+        }
         if let Some(placeholder) = self.placeholder.clone()
             && text.contains(&placeholder)
         {

@@ -34,6 +34,8 @@ pub enum Kind {
     Read,
     /// A file or device that is written.
     Write,
+    /// A directory into which files are put.
+    Directory,
     /// A file or directory that is removed.
     Lose,
     /// Its presence makes the command a change.
@@ -415,6 +417,7 @@ impl Kind {
             "num" => Kind::Num,
             "read" => Kind::Read,
             "write" => Kind::Write,
+            "directory" => Kind::Directory,
             "lose" => Kind::Lose,
             "set" => Kind::Set,
             "destroy" => Kind::Destroy,

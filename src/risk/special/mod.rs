@@ -18,6 +18,8 @@ use super::{judge::Judge, rule::Case, word::Word};
 pub fn raw(judge: &mut Judge, rule: &str, argv: &[Word<'_>]) -> bool {
     match rule {
         "cd" => builtin::cd(judge, argv),
+        "mapfile" => builtin::mapfile(judge, argv),
+        "kill-by-name" => builtin::kill_by_name(judge, argv),
         "usermod" => builtin::usermod(judge, argv),
         "test" => builtin::test(judge, argv),
         "printf" => builtin::printf(judge, argv),
@@ -60,6 +62,7 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "redis" => database::redis(judge, case),
         "copy-away" => value::copy_away(judge, case),
         "mount" => storage::mount(judge, case),
+        "docker-cp" => value::docker_cp(judge, case),
         "date" => value::date(judge, case),
         "service" => value::service(judge, case),
         "sysctl" => value::sysctl(judge, case),
@@ -92,6 +95,7 @@ pub const VALUES: &[&str] = &[
     "remove",
     "prune",
     "disk",
+    "apt-package",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -108,6 +112,7 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "mountpoint" => proxmox::mountpoint(judge, word),
         "delete" => proxmox::delete(judge, case, word),
         "prune" => proxmox::prune(judge, word),
+        "apt-package" => value::apt_package(judge, word),
         "disk" => proxmox::disk(judge, word),
         "remove" => proxmox::remove(judge, word),
         _ => {}

@@ -121,7 +121,9 @@ pub fn xargs(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         None => words.push(Word { splits: true, ..Word::partly("", Value::Data) }),
     }
     let saved = std::mem::replace(&mut judge.placeholder, mark);
-    let input = std::mem::replace(&mut judge.input, Input::Closed);
+    let keeps_input = case.has("a") || case.has("--arg-file") || case.has("o") || case.has("--open-tty");
+    let none = if keeps_input { Input::Opaque } else { Input::Closed };
+    let input = std::mem::replace(&mut judge.input, none);
     judge.argv_of(&words);
     judge.dispatch(&words);
     judge.input = input;

@@ -61,6 +61,7 @@ pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.find(Risk::Destructive, "mv:lost", "moves files to nowhere", None);
         }
         judge.writes(target, "mv");
+        lands_on(judge, case, target);
     }
     let sources = operands.len().saturating_sub(1);
     for source in &operands[..sources] {
@@ -70,11 +71,24 @@ pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
+/// The target may be a directory: the files then keep their names.
+fn lands_on(judge: &mut Judge, case: &Case<'_, '_, '_>, target: &Word<'_>) {
+    for source in &case.args.operands {
+        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or("");
+        let path = format!("{}/{name}", target.text.trim_end_matches('/'));
+        let fatal = judge.resolved(&path).iter().any(|path| paths::is_fatal(&paths::normalise(path), judge.locus));
+        if target.value == Value::Known && !name.is_empty() && fatal {
+            judge.find(Risk::Destructive, format!("{}:write", case.name), format!("writes to {path}"), None);
+        }
+    }
+}
+
 /// Writers whose last operand is the target: `cp`, `install`, `ln`.
 pub fn truncating(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     if let Some(target) = case.value(&["t", "--target-directory"]).or(case.args.operands.last()) {
         judge.writes(target, case.name);
+        lands_on(judge, case, target);
     }
     let sources = case.args.operands.len().saturating_sub(1);
     for source in &case.args.operands[..sources] {

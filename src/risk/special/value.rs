@@ -254,7 +254,8 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
         _ => false,
     };
-    let known = case.argv.iter().all(|word| word.value == Value::Known);
+    let batch = words.iter().any(|word| word.starts_with("-b") && !"-brief".starts_with(word));
+    let known = !batch && case.argv.iter().all(|word| word.value == Value::Known);
     if !(harmless && known) {
         judge.find(Risk::Destructive, format!("{}:change", case.name), "may cut the way to this system", None);
     }
@@ -433,5 +434,20 @@ pub fn copy_away(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         }
         Some(_) => {}
         None => judge.writes(target, case.name),
+    }
+}
+
+/// `docker cp`: a file of the host may be written.
+pub fn docker_cp(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    if let Some(target) = case.args.operands.get(1).filter(|word| !word.text.contains(':') && word.text != "-") {
+        judge.writes(target, "docker");
+    }
+}
+
+/// A package to install; one that ends in `-` is removed instead.
+pub fn apt_package(judge: &mut Judge, word: &Word<'_>) {
+    if word.text.ends_with('-') || word.ending.ends_with('-') {
+        judge.find(Risk::Destructive, "apt:package", format!("removes {}", word.shown()), None);
     }
 }

@@ -1,5 +1,8 @@
 //! The tables judge their own examples.
 
+mod judgement;
+mod proxmox;
+
 use super::{Locus, classify, table::TABLES};
 use crate::api::Risk;
 
