@@ -6,6 +6,7 @@ use std::{
     fmt::Debug,
     hash::Hash,
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use futures::{Stream, StreamExt, future::BoxFuture};
@@ -45,17 +46,28 @@ pub struct Stores {
 
 /// Whether each watch is in step with the API server, and if not why.
 #[derive(Clone, Default)]
-pub struct Sync(Arc<Mutex<BTreeMap<String, Option<String>>>>);
+pub struct Sync(Arc<Mutex<BTreeMap<String, Option<Trouble>>>>);
+
+struct Trouble {
+    text: String,
+    /// Until when it counts; without a time, until the kind has been listed.
+    counts_until: Option<Instant>,
+}
 
 impl Sync {
-    fn set(&self, kind: &str, trouble: Option<String>) {
+    fn set(&self, kind: &str, trouble: Option<Trouble>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind.to_owned(), trouble);
     }
 
     /// What is missing for the controller to be ready; empty when nothing is.
     pub fn missing(&self) -> Vec<String> {
+        let now = Instant::now();
         let kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kinds.iter().filter_map(|(kind, trouble)| Some(format!("{kind}: {}", trouble.as_ref()?))).collect()
+        let troubles = kinds.iter().filter_map(|(kind, trouble)| Some((kind, trouble.as_ref()?)));
+        troubles
+            .filter(|(_, trouble)| trouble.counts_until.is_none_or(|end| now < end))
+            .map(|(kind, trouble)| format!("{kind}: {}", trouble.text))
+            .collect()
     }
 }
 
@@ -89,7 +101,7 @@ where
     let (store, writer) = store_shared::<Guarded<K>>(BUFFER);
     let changes = (0..subscribers).filter_map(|_| writer.subscribe()).collect();
     let kind = format!("{}.{}", K::plural(&()), crate::api::GROUP);
-    sync.set(&kind, Some("not listed yet".to_owned()));
+    sync.set(&kind, Some(Trouble { text: "not listed yet".to_owned(), counts_until: None }));
     let events = watcher(api, watcher::Config::default()).default_backoff().reflect_shared(writer);
     Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone())) }
 }
@@ -100,9 +112,18 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
     sync: Sync,
 ) {
     let mut events = std::pin::pin!(events);
+    let (mut listed, mut failures) = (false, 0);
     while let Some(event) = events.next().await {
+        match &event {
+            Ok(watcher::Event::Init) => listed = false,
+            Ok(watcher::Event::InitDone) => listed = true,
+            _ => {}
+        }
+        if event.is_ok() && listed {
+            failures = 0;
+            sync.set(&kind, None);
+        }
         match event {
-            Ok(watcher::Event::InitDone) => sync.set(&kind, None),
             Ok(
                 watcher::Event::Apply(DeserializeGuard(Err(invalid)))
                 | watcher::Event::InitApply(DeserializeGuard(Err(invalid))),
@@ -113,10 +134,19 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(kind, %error, "the watch failed and is tried again");
-                sync.set(&kind, Some(trouble(&error)));
+                failures += 1;
+                // A watch that resumes says nothing until something changes: it is in step when no further failure
+                // came in the time in which it was tried again.
+                let counts_until = listed.then(|| Instant::now() + tried_again_within(failures));
+                sync.set(&kind, Some(Trouble { text: trouble(&error), counts_until }));
             }
         }
     }
+}
+
+/// How long the watch may take to try again after so many failures in a row: kube's backoff with its jitter.
+fn tried_again_within(failures: u32) -> Duration {
+    Duration::from_secs(1 << failures.min(6))
 }
 
 fn trouble(error: &watcher::Error) -> String {
