@@ -24,7 +24,7 @@ async fn the_first_failure_ends_the_plan_as_failed_with_the_exit_code_and_both_s
 #[tokio::test]
 async fn the_target_ends_a_step_at_its_time_limit_whether_it_changes_something_or_not() {
     let lab = Lab::new("timeout").await;
-    for (plan, run) in [("reads", "sleep 600"), ("changes", "touch /root/touched; sleep 600")] {
+    for (plan, run) in [("reads", "sleep 7171"), ("changes", "touch /root/touched; sleep 7171")] {
         lab.plan(plan, json!({"steps": [{"name": "slow", "target": "host:pve", "run": run, "timeoutSeconds": 1}]}))
             .await;
         lab.approve(plan).await;
@@ -32,7 +32,7 @@ async fn the_target_ends_a_step_at_its_time_limit_whether_it_changes_something_o
         let slow = lab.execution_until(&format!("{plan}-1-1"), ExecutionPhase::TimedOut).await;
         let message = slow.message.unwrap();
         assert!(message.contains("stopped by the target after 1 s"), "{message}");
-        assert_eq!(lab.on_host("pgrep -fx 'sleep 600' || echo none"), "none\n");
+        assert_eq!(lab.on_host("pgrep -fx 'sleep 7171' || echo none"), "none\n");
     }
 }
 
