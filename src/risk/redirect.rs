@@ -71,7 +71,8 @@ impl Judge {
             }
             "<" => {
                 self.reads(word);
-                standard_input.then_some(Input::Opaque)
+                let nothing = word.is("/dev/null");
+                standard_input.then_some(if nothing { Input::Closed } else { Input::Opaque })
             }
             "<&" | ">&" if word.literal().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit())) => None,
             "<&" => {
