@@ -1,5 +1,8 @@
 //! The custom resources of group `oikos.dev` and the words they share. No client, no runtime, no clock.
 
+// Takes the keys of the `printcolumn`s of one kind for one another.
+#![allow(clippy::duplicated_attributes)]
+
 mod agent;
 pub mod condition;
 mod container;

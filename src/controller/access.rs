@@ -1,6 +1,6 @@
 //! From a target to the host that is connected to and the place on it.
 
-use super::{context::Context, error::ControllerError, plans::secret_text, stores::decoded};
+use super::{context::Context, credentials::secret_text, error::ControllerError, stores::decoded};
 use crate::{
     api::{Host, Target, TargetKind},
     steps::{HostAccess, Place, SecretText},

@@ -12,7 +12,7 @@ use super::{
     context::{Context, now},
     effects::{create, replace_status},
     error::{ControllerError, call},
-    plans::{key, requeue},
+    objects::{key, requeue},
     step_task,
     stores::Guarded,
 };

@@ -9,7 +9,7 @@ use super::{
     context::{Context, now},
     effects::replace_status,
     error::{ControllerError, call},
-    plans::key,
+    objects::key,
     stores::Guarded,
 };
 use crate::api::{Host, condition};

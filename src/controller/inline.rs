@@ -4,10 +4,15 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use super::{access::access_of, context::Context, stores::decoded};
 use crate::{
-    agent::{check_finish, tools, tools::ToolRequest},
-    api::{Execution, Host, TargetKind, ToolCall, ToolResult, condition},
+    agent::{check_finish, tools, tools::ToolRequest, untrusted},
+    api::{Execution, Host, ToolCall, ToolResult, condition},
     steps,
 };
+
+/// Most characters of one answer.
+const LONGEST: usize = 60_000;
+/// Most characters of all answers of a turn: they share one Message, and an object has about 1.5 MiB.
+const LONGEST_TOGETHER: usize = 200_000;
 
 /// The answers to those of the calls that need no Execution and no operator.
 pub async fn answers(
@@ -19,6 +24,7 @@ pub async fn answers(
     let parsed: Vec<_> = calls.iter().map(|call| (call, tools::parse(call))).collect();
     let has_steps = parsed.iter().any(|(_, request)| request.as_ref().is_ok_and(ToolRequest::is_step));
     let mut results = Vec::new();
+    let mut left = LONGEST_TOGETHER;
     for (call, request) in parsed {
         let answer = match request {
             Err(text) => Err(text),
@@ -38,8 +44,11 @@ pub async fn answers(
             }
         };
         let is_error = answer.is_err();
-        let text = answer.unwrap_or_else(|text| text);
-        results.push(ToolResult { call_id: call.id.clone(), text: text.chars().take(60_000).collect(), is_error });
+        let text: String = answer.unwrap_or_else(|text| text).chars().take(left.min(LONGEST)).collect();
+        left -= text.chars().count();
+        let text =
+            if text.is_empty() { "no room for this answer: ask again in a turn of its own".to_owned() } else { text };
+        results.push(ToolResult { call_id: call.id.clone(), text, is_error });
     }
     results
 }
@@ -82,23 +91,22 @@ async fn read_output(
     length: u32,
 ) -> Result<String, String> {
     let status = execution.status.clone().unwrap_or_default();
-    let kept = match stream {
-        tools::Stream::Stdout => (steps::Stream::Stdout, status.stdout),
-        tools::Stream::Stderr => (steps::Stream::Stderr, status.stderr),
+    let (stream, name, shown) = match stream {
+        tools::Stream::Stdout => (steps::Stream::Stdout, "stdout", status.stdout),
+        tools::Stream::Stderr => (steps::Stream::Stderr, "stderr", status.stderr),
     };
-    let (stream, shown) = kept;
+    let step = execution.metadata.name.as_deref().unwrap_or_default();
     let whole = shown.as_ref().is_some_and(|output| !output.truncated);
     let Some(attempt) = status.attempt_id.filter(|_| !whole) else {
-        return Ok(shown.map_or("the step wrote nothing".to_owned(), |output| output.text));
+        return Ok(shown.map_or("the step wrote nothing".to_owned(), |output| untrusted(step, name, &output.text)));
     };
     let (access, place) = access_of(context, namespace, &execution.spec.target)
         .await
         .map_err(|error| error.to_string())?
         .map_err(|(_, text)| text)?;
-    let place = if execution.spec.target.kind() == TargetKind::Host { steps::Place::Host } else { place };
     let part = context.runner.read_output(&access, &attempt, place, stream, offset, length).await;
     part.map(|part| {
-        let text = steps::sanitise(&part.bytes);
+        let text = untrusted(step, name, &steps::sanitise(&part.bytes));
         format!("{text}\n(bytes {} to {} of {})", part.offset, part.next_offset(), part.total)
     })
     .map_err(|error| format!("{error}; only what the result showed is left of it"))

@@ -6,6 +6,7 @@
 mod access;
 mod containers;
 mod context;
+mod credentials;
 mod effects;
 mod error;
 mod executions;
@@ -13,6 +14,7 @@ mod guard;
 mod health;
 mod hosts;
 mod inline;
+mod objects;
 mod plans;
 mod run;
 mod step_report;
@@ -24,4 +26,5 @@ mod turn_task;
 mod windows;
 mod wiring;
 
-pub use run::{Settings, run};
+pub use run::run;
+pub use wiring::Settings;

@@ -1,24 +1,13 @@
 //! Starts everything and ends when the first long-lived task does.
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use futures::{StreamExt, stream::FuturesUnordered};
 use kube::{Client, Config};
 use tokio_util::sync::CancellationToken;
 
-use super::wiring::{self, CONTROLLERS};
-
-/// How the controller runs.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The one namespace to work in; all of them without one.
-    pub namespace: Option<String>,
-    /// The namespace that the controller itself lives in; that of its credentials without one.
-    pub own_namespace: Option<String>,
-    /// Where the health endpoints listen.
-    pub health_address: SocketAddr,
-}
+use super::wiring::{self, CONTROLLERS, Settings};
 
 /// Runs the controller until SIGTERM or SIGINT, or until a part of it dies.
 ///

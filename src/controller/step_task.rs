@@ -124,7 +124,7 @@ fn start_within(context: &Context, execution: &Execution) -> Duration {
 
 /// Shows that the step runs, unless somebody wrote in the meantime.
 async fn show_running(context: &Context, execution: &Execution) {
-    let Ok((namespace, name)) = super::plans::key(execution) else { return };
+    let Ok((namespace, name)) = super::objects::key(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
     let Ok(Some(mut live)) = call("reading a running execution", api.get_opt(&name)).await else { return };
     if let Some(status) = live.status.as_mut().filter(|status| status.phase == ExecutionPhase::Starting) {
@@ -136,7 +136,7 @@ async fn show_running(context: &Context, execution: &Execution) {
 
 /// Writes how a step ended, for as long as it takes: the end exists nowhere else in the cluster.
 async fn write(context: &Context, execution: &Execution, ending: Ending) {
-    let Ok((namespace, name)) = super::plans::key(execution) else { return };
+    let Ok((namespace, name)) = super::objects::key(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
     let (status, terminal) = match ending {
         Ending::Terminal(status) => (*status, true),

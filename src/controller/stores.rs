@@ -6,7 +6,6 @@ use std::{
     fmt::Debug,
     hash::Hash,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
 };
 
 use futures::{Stream, StreamExt, future::BoxFuture};
@@ -46,28 +45,17 @@ pub struct Stores {
 
 /// Whether each watch is in step with the API server, and if not why.
 #[derive(Clone, Default)]
-pub struct Sync(Arc<Mutex<BTreeMap<String, Option<Trouble>>>>);
-
-struct Trouble {
-    text: String,
-    /// Until when it counts; without a time, until the kind has been listed.
-    counts_until: Option<Instant>,
-}
+pub struct Sync(Arc<Mutex<BTreeMap<String, Option<String>>>>);
 
 impl Sync {
-    fn set(&self, kind: &str, trouble: Option<Trouble>) {
+    fn set(&self, kind: &str, trouble: Option<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind.to_owned(), trouble);
     }
 
     /// What is missing for the controller to be ready; empty when nothing is.
     pub fn missing(&self) -> Vec<String> {
-        let now = Instant::now();
         let kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let troubles = kinds.iter().filter_map(|(kind, trouble)| Some((kind, trouble.as_ref()?)));
-        troubles
-            .filter(|(_, trouble)| trouble.counts_until.is_none_or(|end| now < end))
-            .map(|(kind, trouble)| format!("{kind}: {}", trouble.text))
-            .collect()
+        kinds.iter().filter_map(|(kind, trouble)| Some(format!("{kind}: {}", trouble.as_ref()?))).collect()
     }
 }
 
@@ -101,7 +89,7 @@ where
     let (store, writer) = store_shared::<Guarded<K>>(BUFFER);
     let changes = (0..subscribers).filter_map(|_| writer.subscribe()).collect();
     let kind = format!("{}.{}", K::plural(&()), crate::api::GROUP);
-    sync.set(&kind, Some(Trouble { text: "not listed yet".to_owned(), counts_until: None }));
+    sync.set(&kind, Some("not listed yet".to_owned()));
     let events = watcher(api, watcher::Config::default()).default_backoff().reflect_shared(writer);
     Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone())) }
 }
@@ -112,18 +100,13 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
     sync: Sync,
 ) {
     let mut events = std::pin::pin!(events);
-    let (mut listed, mut failures) = (false, 0);
+    let mut synced = false;
     while let Some(event) = events.next().await {
-        match &event {
-            Ok(watcher::Event::Init) => listed = false,
-            Ok(watcher::Event::InitDone) => listed = true,
-            _ => {}
-        }
-        if event.is_ok() && listed {
-            failures = 0;
-            sync.set(&kind, None);
-        }
         match event {
+            Ok(watcher::Event::InitDone) => {
+                synced = true;
+                sync.set(&kind, None);
+            }
             Ok(
                 watcher::Event::Apply(DeserializeGuard(Err(invalid)))
                 | watcher::Event::InitApply(DeserializeGuard(Err(invalid))),
@@ -134,19 +117,14 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(kind, %error, "the watch failed and is tried again");
-                failures += 1;
-                // A watch that resumes says nothing until something changes: it is in step when no further failure
-                // came in the time in which it was tried again.
-                let counts_until = listed.then(|| Instant::now() + tried_again_within(failures));
-                sync.set(&kind, Some(Trouble { text: trouble(&error), counts_until }));
+                // A watch that breaks after the list goes on where it was, without another list that would say so.
+                synced &= !matches!(error, watcher::Error::InitialListFailed(_) | watcher::Error::NoResourceVersion);
+                if !synced {
+                    sync.set(&kind, Some(trouble(&error)));
+                }
             }
         }
     }
-}
-
-/// How long the watch may take to try again after so many failures in a row: kube's backoff with its jitter.
-fn tried_again_within(failures: u32) -> Duration {
-    Duration::from_secs(1 << failures.min(6))
 }
 
 fn trouble(error: &watcher::Error) -> String {
@@ -208,5 +186,47 @@ impl Stores {
             Some((target, KnownGuest { host: guest.spec.host_ref.name, vmid: guest.spec.vmid }))
         });
         Inventory { hosts: hosts.collect(), guests: guests.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt, stream};
+    use kube::core::{Status, response::StatusSummary};
+
+    use super::*;
+
+    fn refused() -> kube::Error {
+        let message = "storage is (re)initializing".to_owned();
+        kube::Error::Api(Box::new(Status {
+            status: Some(StatusSummary::Failure),
+            code: 429,
+            message,
+            ..Status::default()
+        }))
+    }
+
+    fn after(events: Vec<watcher::Result<watcher::Event<Guarded<Plan>>>>) -> Vec<String> {
+        let sync = Sync::default();
+        sync.set("plans", Some("not listed yet".to_owned()));
+        follow(stream::iter(events), "plans".to_owned(), sync.clone()).now_or_never().unwrap();
+        sync.missing()
+    }
+
+    #[test]
+    fn a_watch_that_breaks_after_the_list_does_not_end_readiness_for_ever() {
+        let events = vec![
+            Ok(watcher::Event::Init),
+            Ok(watcher::Event::InitDone),
+            Err(watcher::Error::WatchStartFailed(refused())),
+        ];
+        assert!(after(events).is_empty(), "a quiet kind sends no event that would say that the watch works again");
+    }
+
+    #[test]
+    fn a_list_that_fails_ends_readiness_until_one_succeeds() {
+        let events = || vec![Ok(watcher::Event::InitDone), Err(watcher::Error::InitialListFailed(refused()))];
+        assert_eq!(after(events()).len(), 1);
+        assert!(after(events().into_iter().chain([Ok(watcher::Event::InitDone)]).collect()).is_empty());
     }
 }

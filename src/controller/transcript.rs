@@ -49,7 +49,7 @@ pub fn tally(plan: &str, messages: &[Message], executions: &BTreeMap<String, Exe
     }
 }
 
-fn unanswered<'a>(message: &'a Message) -> impl Iterator<Item = (usize, &'a ToolCall, ToolRequest)> {
+fn unanswered(message: &Message) -> impl Iterator<Item = (usize, &ToolCall, ToolRequest)> {
     let inline = |call: &ToolCall| message.spec.tool_results.iter().any(|result| result.call_id == call.id);
     let calls = message.spec.tool_calls.iter().enumerate();
     calls

@@ -9,10 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     context::{Context, now},
+    credentials::{agent_of, api_key},
     effects::create,
     error::{ControllerError, call},
     inline,
-    plans::{agent_of, api_key, message_of},
+    objects::message_of,
     transcript::CLOSING,
 };
 use crate::{
@@ -54,7 +55,7 @@ async fn take(
     sequence: u32,
     closing: Option<(&'static str, String)>,
 ) -> Result<(), ControllerError> {
-    let (namespace, name) = super::plans::key(plan)?;
+    let (namespace, name) = super::objects::key(plan)?;
     let uid = plan.metadata.uid.clone().unwrap_or_default();
     let messages: Api<Message> = context.api(&namespace);
     let message = message_name(&name, sequence);

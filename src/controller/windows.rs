@@ -8,7 +8,7 @@ use super::{
     context::{Context, now},
     effects::replace_status,
     error::{ControllerError, call},
-    plans::requeue,
+    objects::requeue,
     stores::Guarded,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 
 /// One pass over one window.
 pub async fn reconcile(seen: Arc<Guarded<AutonomyWindow>>, context: Arc<Context>) -> Result<Action, ControllerError> {
-    let (namespace, name) = super::plans::key(seen.as_ref())?;
+    let (namespace, name) = super::objects::key(seen.as_ref())?;
     let windows: Api<AutonomyWindow> = context.api(&namespace);
     let Some(mut window) = call("reading a window", windows.get_opt(&name)).await? else {
         return Ok(Action::await_change());

@@ -1,6 +1,7 @@
 //! Which change wakes which controller.
 
 use std::{
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -27,7 +28,6 @@ use super::{
     context::Context,
     error::ControllerError,
     executions, guard, health, hosts, plans,
-    run::Settings,
     stores::{Guarded, Stores, Sync, decoded, watched},
     tasks::Tasks,
     windows,
@@ -36,6 +36,17 @@ use crate::{
     api::{Agent, AutonomyWindow, Execution, Guest, Host, Message, Plan, PlanPhase},
     steps::Runner,
 };
+
+/// How the controller runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The one namespace to work in; all of them without one.
+    pub namespace: Option<String>,
+    /// The namespace that the controller itself lives in; that of its credentials without one.
+    pub own_namespace: Option<String>,
+    /// Where the health endpoints listen.
+    pub health_address: SocketAddr,
+}
 
 /// How many of the parts are controllers, which end when they are told to.
 pub const CONTROLLERS: usize = 4;

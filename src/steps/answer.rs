@@ -50,6 +50,7 @@ fn verdict(frame: &Frame<'_>, attempt_id: &str, frames: &[Frame<'_>]) -> Option<
         "LOST" => match frame.rest {
             "Rebooted" => lost(LostReason::Rebooted, frames),
             "RecordCorrupt" => lost(LostReason::RecordCorrupt, frames),
+            "RunDirMissing" => lost(LostReason::RunDirMissing, frames),
             _ => lost(LostReason::SupervisorVanished, frames),
         },
         "NOTSTARTED" if frame.rest.starts_with("OtherInstance") => return Some(Verdict::OtherInstance),
@@ -64,6 +65,7 @@ fn verdict(frame: &Frame<'_>, attempt_id: &str, frames: &[Frame<'_>]) -> Option<
 fn lost(reason: LostReason, frames: &[Frame<'_>]) -> Report {
     let detail = match reason {
         LostReason::Rebooted => "the target started anew before the command had a result; what it did is not known",
+        LostReason::RunDirMissing => "the run directory of the command was removed; what the command did is not known",
         LostReason::RecordCorrupt => "the result record on the target is damaged; what the command did is not known",
         _ => "the process that watched the command was killed; the command has ended since, how is not known",
     };

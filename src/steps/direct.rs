@@ -10,9 +10,10 @@ use super::capture::{Capture, STDERR, STDOUT, sanitise};
 use super::channel::{Bounded, Ended, Sink};
 use super::connection::Lane;
 use super::error::ConnectError;
-use super::frames::{find, new_mark};
+use super::frames::new_mark;
+use super::marked::{Done, Marked};
 use super::pool::Pool;
-use super::report::{LostReason, NotStarted, Outcome, Report};
+use super::report::{LostReason, Outcome, Report};
 use super::script;
 use super::step::{Place, Step};
 
@@ -84,12 +85,6 @@ pub(crate) async fn query(
     })
 }
 
-struct Done<S> {
-    outcome: Outcome,
-    detail: String,
-    sink: S,
-}
-
 async fn talk<S: Sink>(
     pool: &Pool,
     access: &HostAccess,
@@ -111,10 +106,11 @@ async fn talk<S: Sink>(
         ended = exchange.end() => ended,
         () = sleep(limit) => exchange.close().await,
         () = cancel.cancelled() => {
-            // Ended on the target first, so that its own end can still be told.
+            // Its whole tree is ended on the target before this is told to be cancelled.
+            stop(pool, access, step).await;
             tokio::select! {
                 ended = exchange.end() => ended,
-                () = stop(pool, access, step) => exchange.close().await,
+                () = sleep(Duration::from_secs(2)) => exchange.close().await,
             }
         }
     };
@@ -125,7 +121,7 @@ async fn talk<S: Sink>(
     marked.judge(access, step, ended, began.elapsed(), cancel.is_cancelled()).map(Some)
 }
 
-/// Ends a command on the target: TERM, 10 s, KILL. Returns some time after, or when the target cannot be reached.
+/// Ends a command and its tree on the target: TERM, 10 s, KILL. Returns after that, or when the target cannot be asked.
 async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
     let text = script::stop(&new_mark(), &step.attempt_id, step.place);
     let command = script::shell_of(step.place);
@@ -135,7 +131,6 @@ async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
         }
         Err(error) => tracing::warn!(host = access.name, %error, "ending a read-only step"),
     }
-    sleep(Duration::from_secs(2)).await;
 }
 
 /// Head and tail of both streams.
@@ -157,144 +152,6 @@ impl Sink for Kept {
 
     fn stderr(&mut self, bytes: &[u8]) {
         self.stderr.push(bytes);
-    }
-}
-
-/// Passes on what lies between BEGIN and END, which come on standard error; BEGIN comes on both streams.
-struct Marked<S> {
-    begin: Vec<u8>,
-    end: Vec<u8>,
-    missing: Vec<u8>,
-    stdout: Side,
-    stderr: Side,
-    /// Exit code and whether the shell saw a signal.
-    result: Option<(i32, bool)>,
-    sink: S,
-}
-
-#[derive(Default)]
-struct Side {
-    begun: bool,
-    /// Before BEGIN: noise of the login. After it: bytes that may be the beginning of a mark.
-    held: Vec<u8>,
-}
-
-impl<S: Sink> Marked<S> {
-    fn new(mark: &str, sink: S) -> Self {
-        Self {
-            begin: format!("\n{mark} BEGIN\n").into_bytes(),
-            end: format!("\n{mark} END ").into_bytes(),
-            missing: format!("\n{mark} MISSING ").into_bytes(),
-            stdout: Side::default(),
-            stderr: Side::default(),
-            result: None,
-            sink,
-        }
-    }
-
-    /// Standard error may go on after END, written by a process that outlived the command: that is not its output.
-    fn take_end(&mut self) {
-        if let Some(at) = find(&self.stderr.held, &self.end) {
-            let rest = &self.stderr.held[at + self.end.len()..];
-            let Some(line) = rest.iter().position(|&byte| byte == b'\n').map(|end| &rest[..end]) else { return };
-            let words = String::from_utf8_lossy(line);
-            let mut words = words.split(' ');
-            let code = words.next().and_then(|code| code.parse().ok());
-            self.result = code.map(|code| (code, words.next() == Some("1")));
-            self.stderr.held.truncate(at);
-            self.sink.stderr(&self.stderr.held);
-            self.stderr.held.clear();
-            return;
-        }
-        let keep = self.end.len() + 16;
-        if let Some(cut) = self.stderr.held.len().checked_sub(keep) {
-            self.sink.stderr(&self.stderr.held[..cut]);
-            self.stderr.held.drain(..cut);
-        }
-    }
-
-    fn judge(
-        mut self,
-        access: &HostAccess,
-        step: &Step,
-        ended: Ended,
-        elapsed: Duration,
-        cancelled: bool,
-    ) -> Result<Done<S>, ConnectError> {
-        if !self.stderr.begun && !self.stdout.begun && ended.closed {
-            return self.silence(access, step, &ended);
-        }
-        if self.stderr.begun && self.result.is_none() {
-            let held = std::mem::take(&mut self.stderr.held);
-            self.sink.stderr(&held);
-        }
-        let limit_passed = elapsed >= Duration::from_secs(step.seconds());
-        let (outcome, detail) = match self.result {
-            Some((124 | 137, _)) if limit_passed => (Outcome::TimedOut, "the target ended it at its time limit"),
-            Some((code, _)) if cancelled && code != 0 => (Outcome::Cancelled, "it was ended on request"),
-            Some((code, signalled)) => (super::answer::ended(code, signalled), ""),
-            None if cancelled => (Outcome::Cancelled, "it was given up on request; its end was not seen"),
-            None if limit_passed && !ended.closed => (Outcome::TimedOut, "its end was not seen"),
-            None => (
-                Outcome::Lost { reason: LostReason::ConnectionLost },
-                "the connection ended before the command did; it was read-only and may be run again",
-            ),
-        };
-        Ok(Done { outcome, detail: detail.into(), sink: self.sink })
-    }
-
-    /// The script never spoke: the shell, pct or the guest is not there.
-    fn silence(self, access: &HostAccess, step: &Step, ended: &Ended) -> Result<Done<S>, ConnectError> {
-        if let Some(at) = find(&self.stderr.held, &self.missing) {
-            let line = String::from_utf8_lossy(&self.stderr.held[at + self.missing.len()..]).into_owned();
-            let detail = format!("the target lacks one of: {}; nothing was started", line.trim());
-            let outcome = Outcome::NotStarted { reason: NotStarted::MissingTools };
-            return Ok(Done { outcome, detail, sink: self.sink });
-        }
-        Err(silence(access, step.place, ended, &self.stdout.held, &self.stderr.held))
-    }
-}
-
-impl<S: Sink> Sink for Marked<S> {
-    fn stdout(&mut self, bytes: &[u8]) {
-        if self.stdout.begun {
-            return self.sink.stdout(bytes);
-        }
-        if let Some(first) = self.stdout.begin(bytes, &self.begin) {
-            self.sink.stdout(&first);
-        }
-    }
-
-    fn stderr(&mut self, bytes: &[u8]) {
-        if self.result.is_some() {
-            return;
-        }
-        if self.stderr.begun {
-            self.stderr.held.extend_from_slice(bytes);
-        } else if let Some(first) = self.stderr.begin(bytes, &self.begin) {
-            self.stderr.held = first;
-        } else {
-            return;
-        }
-        self.take_end();
-    }
-
-    fn is_complete(&self) -> bool {
-        self.result.is_some()
-    }
-}
-
-impl Side {
-    /// Looks for the mark in the noise; what follows it is output.
-    fn begin(&mut self, bytes: &[u8], mark: &[u8]) -> Option<Vec<u8>> {
-        self.held.extend_from_slice(bytes);
-        let Some(at) = find(&self.held, mark) else {
-            let cut = self.held.len().saturating_sub(NOISE_LIMIT);
-            self.held.drain(..cut);
-            return None;
-        };
-        self.begun = true;
-        Some(std::mem::take(&mut self.held).split_off(at + mark.len()))
     }
 }
 

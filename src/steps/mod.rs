@@ -16,6 +16,7 @@ mod direct;
 mod error;
 mod frames;
 mod host_key;
+mod marked;
 mod observe;
 mod output;
 mod pool;

@@ -12,6 +12,23 @@ read_uptime() {
 
 marked() { grep -lsF "OIKOS_TREE=.$id." /proc/[0-9]*/environ; }
 
+# As in wrapper.sh.
+lock_within() {
+    tries=$(($1 * 10))
+    read_uptime
+    too_early=$((uptime + tries * 9))
+    limit_of_lock=$1
+    shift
+    flock -w "$limit_of_lock" "$@" 2>/dev/null && return 0
+    read_uptime
+    [ "$uptime" -lt "$too_early" ] || return 1
+    while ! flock -n "$@"; do
+        [ "$tries" -gt 0 ] || return 1
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+}
+
 signal_marked() {
     for file in $(marked); do
         pid=${file#/proc/}
@@ -69,12 +86,14 @@ exec 6>>"$dir/collect.lock" 8>>"$dir/tree.lock"
 flock -s 6
 flock -s 8
 collect out 12288 <"$dir/out.pipe" 7>&- 8>&- 9>&- &
+collectors=$!
 collect err 6144 <"$dir/err.pipe" 7>&- 8>&- 9>&- &
+collectors="$collectors $!"
 exec 6>&-
 read_uptime
 begun=$uptime
 # From here on the command may have acted.
-printf '%s\n' "$begun" >"$dir/started" || exit 70
+printf '%s\n' "$begun" >"$dir/started" || { kill $collectors; exit 70; }
 # In the foreground of a subshell: a background command would be born with SIGINT and SIGQUIT ignored. The shell names
 # a signal that killed the command on its standard error; an exit code above 128 that a program chose itself comes
 # without such a line (nor do SIGINT and SIGPIPE have one).
@@ -94,18 +113,19 @@ signalled=0 timed_out=0 cancelled=0 leaked=0
 if [ "$code" -gt 128 ] && [ "$end" != " $code" ]; then signalled=1; fi
 [ -e "$dir/cancel" ] && cancelled=1
 if [ "$elapsed" -ge $((seconds * 100)) ]; then
-    case $code in 124 | 137) timed_out=1 ;; esac
+    # busybox has no code of its own for it.
+    case $code in 124 | 137 | 143) timed_out=1 ;; esac
 fi
 if ! flock -n "$dir/tree.lock" true; then
     if [ "$timed_out$cancelled" != 00 ]; then
         signal_marked TERM
-        flock -w 10 "$dir/tree.lock" true || signal_marked KILL
-        flock -w 5 "$dir/tree.lock" true
+        lock_within 10 "$dir/tree.lock" true || signal_marked KILL
+        lock_within 5 "$dir/tree.lock" true
     fi
     # After a plain end survivors are left alone, they may be what the step was for; only their number is reported.
     for file in $(marked); do leaked=$((leaked + 1)); done
 fi
-flock -w 2 "$dir/collect.lock" true
+lock_within 2 "$dir/collect.lock" true
 total out
 out_bytes=$bytes out_sum=$sum
 total err

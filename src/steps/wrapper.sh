@@ -27,6 +27,23 @@ read_instance() {
     here=$boot:$1
 }
 
+# lock_within SECONDS ARGUMENTS...: flock with a limit. busybox has no -w and says so at once: then look ten times a second.
+lock_within() {
+    tries=$(($1 * 10))
+    read_uptime
+    too_early=$((uptime + tries * 9))
+    limit=$1
+    shift
+    flock -w "$limit" "$@" 2>/dev/null && return 0
+    read_uptime
+    [ "$uptime" -lt "$too_early" ] || return 1
+    while ! flock -n "$@"; do
+        [ "$tries" -gt 0 ] || return 1
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+}
+
 flush_to_disk() { sync "$@" 2>/dev/null || sync; }
 
 # Processes of the attempt, also those that left its session: their environment still carries the mark of the tree.
@@ -121,7 +138,7 @@ start() {
         left=$(((start_limit - uptime) / 100))
         [ "$left" -ge 0 ] || left=0
         exec 7>>"$runs/.target.lock"
-        if ! flock -n 7 && ! flock -w "$left" 7; then not_started Busy; return; fi
+        if ! flock -n 7 && ! lock_within "$left" 7; then not_started Busy; return; fi
         read_uptime
         if [ "$uptime" -gt "$start_limit" ]; then not_started TooLate "$uptime" "$start_limit"; return; fi
     fi
@@ -132,7 +149,7 @@ start() {
     fi
     if ! true 2>/dev/null >>"$dir/sup.lock"; then not_started RunDirectory "cannot write in $dir"; return; fi
     exec 9>>"$dir/sup.lock"
-    if ! flock -n 9 || [ -e "$dir/fenced" ]; then not_started Fenced; return; fi
+    if ! flock -n 9 || [ -e "$dir/fenced" ] || [ -e "$dir/cancel" ]; then not_started Fenced; return; fi
     if ! prepare; then
         true >"$dir/fenced"
         not_started RunDirectory "cannot write in $dir"
@@ -146,6 +163,7 @@ start() {
         exec setsid /bin/sh -c "$supervisor" oikos-step "$id" "$dir" "$seconds" "$shell" "$PATH" "$command"
     )
     exec 7>&- 9>&-
+    if [ ! -d "$dir" ]; then verdict LOST RunDirMissing; return; fi
     observe
 }
 
@@ -169,7 +187,8 @@ observe() {
             if mkdir -m 700 "$dir" 2>/dev/null; then
                 true >"$dir/fenced"
                 flush_to_disk "$dir" "$runs"
-                not_started Never
+                # A live process of the attempt proves that its directory was removed.
+                if [ -n "$(marked)" ]; then verdict LOST RunDirMissing; else not_started Never; fi
                 return
             fi
             [ -d "$dir" ] && continue
@@ -225,7 +244,7 @@ settle() {
 
 # TERM, 10 s, KILL. The supervisor ends what its command left behind and writes the record.
 cancel() {
-    if [ ! -d "$dir" ] && [ -n "$runs" ]; then
+    if [ ! -d "$dir" ]; then
         mkdir -p "$runs" 2>/dev/null
         if mkdir -m 700 "$dir" 2>/dev/null; then
             true >"$dir/fenced"
@@ -234,17 +253,17 @@ cancel() {
         fi
     fi
     true >"$dir/cancel"
-    tries=20
+    wait_for_start=20
     signal_marked TERM
-    while [ "$found" -eq 0 ] && [ "$tries" -gt 0 ] && ! flock -n -s "$dir/sup.lock" true; do
+    while [ "$found" -eq 0 ] && [ "$wait_for_start" -gt 0 ] && ! flock -n -s "$dir/sup.lock" true; do
         sleep 0.1
-        tries=$((tries - 1))
+        wait_for_start=$((wait_for_start - 1))
         signal_marked TERM
     done
     for lock in sup.lock tree.lock; do
-        flock -s -w 10 "$dir/$lock" true && continue
+        lock_within 10 -s "$dir/$lock" true && continue
         signal_marked KILL
-        flock -s -w 10 "$dir/$lock" true
+        lock_within 10 -s "$dir/$lock" true
     done
     say KILLED
     say DONE

@@ -96,6 +96,19 @@ async fn secrets_can_be_narrowed_to_named_namespaces() {
 }
 
 #[tokio::test]
+async fn a_controller_of_one_namespace_is_bound_there_only() {
+    let render = ["template", "oikos", &chart(), "--namespace", SYSTEM, "--set", "watchNamespace=home"];
+    let rendered = cluster().await.admin().helm(&render).await.unwrap().ok().unwrap();
+    let bindings: Vec<String> = documents(&rendered)
+        .into_iter()
+        .filter(|document| document["roleRef"].is_object())
+        .map(|document| format!("{} {}", document["kind"], document["metadata"]["namespace"]))
+        .collect();
+    assert_eq!(bindings, [r#""RoleBinding" "home""#, r#""RoleBinding" "oikos-system""#]);
+    assert!(rendered.contains("- name: OIKOS_NAMESPACE\n              value: home"), "{rendered}");
+}
+
+#[tokio::test]
 async fn a_release_installs_upgrades_and_leaves_the_crds_when_it_goes() {
     let plane = ControlPlane::start().await.unwrap();
     let admin = plane.admin();

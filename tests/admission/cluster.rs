@@ -57,6 +57,7 @@ pub async fn apply_chart(plane: &ControlPlane, version: &str) {
     admin.kubectl_with_input(&apply, &manifests).await.unwrap().ok().unwrap();
     let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
     admin.kubectl(&established).await.unwrap().ok().unwrap();
+    wait_for_watches(plane).await;
     for (binding, role, user) in [
         ("operator-approves", "oikos-approver", "operator"),
         ("operator-edits", "oikos-edit", "operator"),
@@ -74,8 +75,20 @@ pub async fn apply_chart(plane: &ControlPlane, version: &str) {
     }
 }
 
+/// A new kind can be listed at once; watching it is refused until its cache has filled.
+async fn wait_for_watches(plane: &ControlPlane) {
+    let client = plane.admin().client().await.unwrap();
+    for kind in ["plans", "executions", "autonomywindows", "messages", "agents", "hosts", "guests"] {
+        let url = format!("/apis/oikos.dev/v1alpha1/{kind}?watch=1&timeoutSeconds=1");
+        until(&format!("watching {kind}"), async || {
+            client.request_stream(http::Request::get(&url).body(Vec::new()).unwrap()).await.is_ok()
+        })
+        .await;
+    }
+}
+
 /// New policies take effect a moment after they are stored, each by itself.
-async fn wait_for_policies(plane: &ControlPlane) {
+pub async fn wait_for_policies(plane: &ControlPlane) {
     let namespace = plane.namespace("policies").await.unwrap();
     let room = Room::new(plane, namespace).await;
     let plan = room.plan("web").await;

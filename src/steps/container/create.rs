@@ -8,15 +8,14 @@ use tokio_util::sync::CancellationToken;
 use super::listing::{choose_storage, choose_template, is_taken};
 use super::request::{ContainerRequest, marker};
 use super::survey::{ListingError, Survey, config, is_ours, next_id, survey};
+use super::verdict::{Creation, Made, Stop};
 use super::{ContainerOutcome, ContainerRefusal, ContainerReport};
 use crate::steps::access::HostAccess;
 use crate::steps::error::ConnectError;
-use crate::steps::report::{LostReason, NotStarted, Outcome, Report};
+use crate::steps::report::{NotStarted, Outcome, Report};
 use crate::steps::runner::Runner;
 use crate::steps::step::{Place, Step, check_attempt_id};
 
-/// Extracting a template on slow disks or network storage takes minutes.
-const CREATE_LIMIT: Duration = Duration::from_secs(900);
 const START_LIMIT: Duration = Duration::from_secs(180);
 /// Time in which `pct start` may start.
 const START_WITHIN: Duration = Duration::from_secs(30);
@@ -65,7 +64,7 @@ pub async fn adopt_container(
 ) -> ContainerReport {
     let creation =
         Creation { runner, host, request, attempt_id, cancel, latest: Instant::now() + request.start_within };
-    let give_up = Instant::now() + CREATE_LIMIT + runner.patience().after_end;
+    let give_up = Instant::now() + request.timeout + runner.patience().after_end;
     // A packet on its way may start within this time and not after it.
     let mut settled = creation.latest;
     let mut pause = Duration::from_millis(500);
@@ -90,35 +89,6 @@ pub async fn adopt_container(
             }
         }
     }
-}
-
-struct Creation<'a> {
-    runner: &'a Runner,
-    host: &'a HostAccess,
-    request: &'a ContainerRequest,
-    attempt_id: &'a str,
-    cancel: &'a CancellationToken,
-    /// No `pct create` starts after this.
-    latest: Instant,
-}
-
-/// Ends the course early.
-enum Stop {
-    Connect(ConnectError),
-    Report(Box<ContainerReport>),
-}
-
-impl From<ConnectError> for Stop {
-    fn from(error: ConnectError) -> Self {
-        Self::Connect(error)
-    }
-}
-
-/// A container that exists.
-struct Made {
-    vmid: u32,
-    template: Option<String>,
-    report: Report,
 }
 
 impl Creation<'_> {
@@ -154,7 +124,7 @@ impl Creation<'_> {
         let mut claims: Vec<(u32, u32, &String)> = claims.iter().filter_map(|claim| numbers(claim)).collect();
         claims.sort_unstable();
         for (_, vmid, id) in claims {
-            let step = self.step(id.clone(), "true".into(), CREATE_LIMIT);
+            let step = self.step(id.clone(), "true".into(), self.request.timeout);
             let report = self.runner.adopt(self.host, &step, &CancellationToken::new()).await?;
             match &report.outcome {
                 Outcome::Exited { code: 0 } => return Ok(Some(Made { vmid, template: None, report })),
@@ -202,7 +172,7 @@ impl Creation<'_> {
             let id = format!("{}-create{number}-{vmid}", self.attempt_id);
             // Never broken off once it runs.
             let start_within = self.latest.saturating_duration_since(Instant::now());
-            let step = Step { start_within, ..self.step(id, command, CREATE_LIMIT) };
+            let step = Step { start_within, ..self.step(id, command, self.request.timeout) };
             let report = self.runner.run(self.host, &step, &CancellationToken::new()).await?;
             match &report.outcome {
                 Outcome::Exited { code: 0 } => {
@@ -340,70 +310,6 @@ impl Creation<'_> {
             ListingError::Connect(error) => Stop::Connect(error),
             ListingError::Failed(detail) => self.stop(self.refused(ContainerRefusal::ListingFailed, detail)),
         })
-    }
-
-    fn created(&self, made: Made, detail: &str) -> ContainerReport {
-        ContainerReport {
-            outcome: ContainerOutcome::Created,
-            vmid: Some(made.vmid),
-            hostname: self.request.hostname.clone(),
-            template: made.template,
-            stdout: made.report.stdout,
-            stderr: made.report.stderr,
-            detail: format!("container {} {detail}", made.vmid),
-        }
-    }
-
-    fn refused(&self, reason: ContainerRefusal, detail: String) -> ContainerReport {
-        self.bare(ContainerOutcome::Refused { reason }, None, detail)
-    }
-
-    fn cancelled(&self, vmid: Option<u32>, detail: &str) -> Stop {
-        let outcome = ContainerOutcome::Failed { outcome: Outcome::Cancelled };
-        self.stop(self.bare(outcome, vmid, detail.to_owned()))
-    }
-
-    fn failed(&self, vmid: u32, template: Option<&str>, report: Report, note: &str) -> Stop {
-        let detail = if report.detail.is_empty() { note.to_owned() } else { format!("{note}: {}", report.detail) };
-        self.stop(ContainerReport {
-            template: template.map(ToOwned::to_owned),
-            stdout: report.stdout,
-            stderr: report.stderr,
-            ..self.bare(ContainerOutcome::Failed { outcome: report.outcome }, Some(vmid), detail)
-        })
-    }
-
-    /// After an earlier try a host that cannot be asked is not the same as nothing done.
-    fn unreachable(&self, error: &ConnectError) -> ContainerReport {
-        let outcome = Outcome::Lost { reason: LostReason::HostUnreachable };
-        let detail = format!("{error}; an earlier try may have created a container, look at pct list");
-        self.bare(ContainerOutcome::Failed { outcome }, None, detail)
-    }
-
-    fn never_begun(&self) -> ContainerReport {
-        let outcome = Outcome::NotStarted { reason: NotStarted::Fenced };
-        let detail = "nothing was created, and this attempt cannot begin any more".into();
-        self.bare(ContainerOutcome::Failed { outcome }, None, detail)
-    }
-
-    fn prefix(&self) -> String {
-        format!("{}-create", self.attempt_id)
-    }
-
-    fn bare(&self, outcome: ContainerOutcome, vmid: Option<u32>, detail: String) -> ContainerReport {
-        ContainerReport {
-            outcome,
-            vmid,
-            hostname: self.request.hostname.clone(),
-            template: None,
-            stdout: Default::default(),
-            stderr: Default::default(),
-            detail,
-        }
-    }
-
-    fn stop(&self, report: ContainerReport) -> Stop {
-        Stop::Report(Box::new(report))
     }
 }
 

@@ -7,10 +7,13 @@
 mod create;
 mod listing;
 mod request;
+mod rules;
 mod survey;
+mod verdict;
 
 pub use create::{adopt_container, create_container};
-pub use request::{ContainerRequest, InvalidRequest};
+pub use request::ContainerRequest;
+pub use rules::InvalidRequest;
 
 use super::capture::Captured;
 use super::report::Outcome;

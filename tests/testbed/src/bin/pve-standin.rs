@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use testbed::standin::supervisor::{self, Owner};
 use testbed::standin::template::Template;
-use testbed::standin::{Error, Fault, FaultKind, Faults, Layout, supervisor, template, tools};
+use testbed::standin::{Error, Fault, FaultKind, Faults, Layout, setup, teardown, template, tools};
 
 /// A stand-in Proxmox host with real containers, for tests and demonstrations.
 #[derive(Parser)]
@@ -26,8 +27,11 @@ enum Action {
         /// Name of the node.
         #[arg(long, default_value = "pve")]
         node: String,
+        /// Do not end with stdin: only a signal or `down` ends it.
+        #[arg(long)]
+        detached: bool,
     },
-    /// Removes what a host that is no longer running has left in a directory.
+    /// Ends the host in a directory and removes everything that it made, also after a crash.
     Down {
         /// The directory that `up` was given.
         #[arg(long)]
@@ -107,14 +111,15 @@ fn main() -> ExitCode {
 
 fn act(action: Action) -> Result<(), Error> {
     match action {
-        Action::Up { dir, node } => {
+        Action::Up { dir, node, detached } => {
+            let owner = if detached { Owner::Signals } else { Owner::Stdin };
             let runtime = tokio::runtime::Runtime::new().map_err(|error| Error::Supervisor(error.to_string()))?;
-            let result = runtime.block_on(supervisor::up(&dir, &node));
+            let result = runtime.block_on(supervisor::up(&dir, &node, owner));
             // A thread may still wait for a line on stdin.
             runtime.shutdown_background();
             result
         }
-        Action::Down { dir } => supervisor::down(&dir),
+        Action::Down { dir } => teardown::down(&dir),
         Action::Template => template::prepare().map(drop),
         Action::Fault(arguments) => {
             let fault = Fault {
@@ -135,7 +140,7 @@ fn act(action: Action) -> Result<(), Error> {
             Ok(())
         }
         Action::Hold { dir, tree, archive } => {
-            supervisor::hold(&dir, &Template { archive, tree, bytes: 0, sha256: String::new() })
+            setup::hold(&dir, &Template { archive, tree, bytes: 0, sha256: String::new() })
         }
     }
 }

@@ -88,6 +88,16 @@ impl Layout {
         self.join("settings.json")
     }
 
+    /// What the supervisor printed when the stand-in answered.
+    pub fn ready(&self) -> PathBuf {
+        self.join("ready.json")
+    }
+
+    /// Process id of the supervisor.
+    pub fn supervisor_pid(&self) -> PathBuf {
+        self.join("supervisor.pid")
+    }
+
     /// The copy of the multi-call binary that this stand-in runs.
     pub fn program(&self) -> PathBuf {
         self.join("bin/pve-standin")

@@ -26,10 +26,11 @@ pub mod layout;
 mod machine;
 mod network;
 mod program;
+pub mod setup;
 mod slot;
 mod ssh_server;
 pub mod supervisor;
-mod teardown;
+pub mod teardown;
 pub mod template;
 pub mod tools;
 
@@ -80,10 +81,18 @@ impl Standin {
     /// # Errors
     /// [`Error::Supervisor`] with the supervisor's own words, for example which packages are missing.
     pub fn start_as(node: &str) -> Result<Self> {
+        Self::start_program(&program::find()?, node)
+    }
+
+    /// Like [`Standin::start_as`], with a `pve-standin` binary of the caller's: nothing is built.
+    ///
+    /// # Errors
+    /// See [`Standin::start_as`].
+    pub fn start_program(program: &Path, node: &str) -> Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("run-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let directory = slot::base_directory().join(name);
-        let mut command = Command::new(program::find()?);
+        let mut command = Command::new(program);
         command
             .args(["up", "--node", node, "--dir"])
             .arg(&directory)
@@ -282,7 +291,7 @@ impl Drop for Standin {
         let _ = supervisor.process.wait();
         // A supervisor that was killed has left things behind.
         if self.layout.root().exists()
-            && let Err(error) = supervisor::down(self.layout.root())
+            && let Err(error) = teardown::down(self.layout.root())
         {
             eprintln!("stand-in: {} could not be removed: {error}", self.layout.root().display());
         }

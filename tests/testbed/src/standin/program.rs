@@ -1,14 +1,14 @@
 //! Where the `pve-standin` binary is: needed by tests of other packages, for which cargo does not build it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use super::command;
 use super::error::{Error, Result};
 
-/// `$PVE_STANDIN` if set; else the binary beside the running program, which cargo is asked to bring up
-/// to date once per process.
+/// `$PVE_STANDIN` if set; else the binary beside the running program, if it is younger than its sources;
+/// else the same after asking cargo, once per process, to bring it up to date.
 ///
 /// # Errors
 /// When cargo fails or leaves no binary.
@@ -30,8 +30,12 @@ fn build() -> Result<PathBuf> {
         .ok_or_else(|| Error::Supervisor("the running program has no directory".to_owned()))?;
     let target = profile.parent().unwrap_or(profile);
     let program = profile.join("pve-standin");
+    if is_fresh(&program) {
+        return Ok(program);
+    }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "testbed", "--bin", "pve-standin", "--manifest-path"]);
+    // Both packages: with this crate alone its dependencies would be built again with fewer features.
+    cargo.args(["build", "--quiet", "-p", "oikos", "-p", "testbed", "--bin", "pve-standin", "--manifest-path"]);
     cargo.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).arg("--target-dir").arg(target);
     if profile.file_name().is_some_and(|name| name == "release") {
         cargo.arg("--release");
@@ -42,4 +46,22 @@ fn build() -> Result<PathBuf> {
         Err(_) if program.exists() => Ok(program),
         Err(error) => Err(error),
     }
+}
+
+/// Whether `program` is younger than every source file of this crate.
+fn is_fresh(program: &Path) -> bool {
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let Some(built) = modified(program) else { return false };
+    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(directory) = directories.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { return false };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                directories.push(path);
+            } else if modified(&path).is_none_or(|time| time > built) {
+                return false;
+            }
+        }
+    }
+    true
 }

@@ -56,6 +56,9 @@ pub fn take(directory: &Path, mut sweep: impl FnMut(u8, &Path) -> Result<()>) ->
     let _register = lock_register()?;
     let mut chosen = None;
     for number in 0..SLOTS {
+        if chosen.is_some() && !path(number).exists() {
+            continue;
+        }
         let Some(mut file) = open_unheld(number)? else { continue };
         let dead = read_owner(&mut file);
         if let Some(dead) = dead {
@@ -87,24 +90,30 @@ impl Slot {
     }
 }
 
-/// The slot of a dead stand-in in `directory`, for taking it down; `None` when no slot names it.
+/// Who owns the stand-in in a directory.
+pub enum Owned {
+    /// No slot names the directory.
+    Nobody,
+    /// A living supervisor.
+    Alive,
+    /// A dead one; its slot is now the caller's.
+    Dead(Slot),
+}
+
+/// Who owns the stand-in in `directory`.
 ///
 /// # Errors
-/// [`Error::Supervisor`] when the stand-in is alive.
-pub fn claim_dead(directory: &Path) -> Result<Option<Slot>> {
+/// When a slot cannot be read.
+pub fn find(directory: &Path) -> Result<Owned> {
     let _register = lock_register()?;
     for number in 0..SLOTS {
-        let path = path(number);
-        let owner = fs::read_to_string(&path).unwrap_or_default();
-        if Path::new(owner.trim()) != directory {
-            continue;
+        let owner = fs::read_to_string(path(number)).unwrap_or_default();
+        if Path::new(owner.trim()) == directory {
+            let held = open_unheld(number)?.map(|file| Slot { number, subnet: String::new(), file });
+            return Ok(held.map_or(Owned::Alive, Owned::Dead));
         }
-        return match open_unheld(number)? {
-            Some(file) => Ok(Some(Slot { number, subnet: String::new(), file })),
-            None => Err(Error::Supervisor(format!("a stand-in is still running in {}", directory.display()))),
-        };
     }
-    Ok(None)
+    Ok(Owned::Nobody)
 }
 
 /// Whether any other slot than `except` is held by a living stand-in. Call with the register locked.

@@ -6,16 +6,69 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::error::{Error, Result};
 use super::layout::{CGROUP_PREFIX, Layout};
-use super::network;
+use super::{network, slot};
 
 const ROUNDS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(25);
+
+/// How long `down` waits for a living supervisor to take its stand-in down.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Removes the stand-in in `directory`: ends its supervisor if it lives, and whatever a dead one left.
+///
+/// # Errors
+/// When the directory is not a stand-in's, or when something resists.
+pub fn down(directory: &Path) -> Result<()> {
+    let begin = Instant::now();
+    loop {
+        match slot::find(directory)? {
+            slot::Owned::Dead(slot) => return take_down(directory, slot),
+            slot::Owned::Alive if begin.elapsed() < PATIENCE => end_supervisor(directory),
+            slot::Owned::Alive => {
+                let reason = format!("the one in {} does not end", directory.display());
+                return Err(Error::Supervisor(reason));
+            }
+            slot::Owned::Nobody if directory.exists() => {
+                let _register = slot::lock_register()?;
+                return remove_unslotted(directory);
+            }
+            slot::Owned::Nobody => return Ok(()),
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The slot is held, so the supervisor lives and its process id is its own.
+fn end_supervisor(directory: &Path) {
+    let text = fs::read_to_string(Layout::new(directory).supervisor_pid()).unwrap_or_default();
+    if let Some(pid) = text.trim().parse().ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+fn remove_unslotted(directory: &Path) -> Result<()> {
+    if !Layout::new(directory).marker().exists() {
+        return Err(Error::ForeignDirectory(directory.to_owned()));
+    }
+    end_processes(directory)?;
+    remove_directory(directory)
+}
+
+/// Removes a stand-in whose slot the caller holds, and gives the slot back.
+///
+/// # Errors
+/// When something resists; the slot then still names the directory, and a later start tries again.
+pub fn take_down(directory: &Path, slot: slot::Slot) -> Result<()> {
+    let _register = slot::lock_register()?;
+    remove(directory, slot.number)?;
+    slot.release()
+}
 
 /// Ends the processes, removes network, control groups and the directory itself.
 ///

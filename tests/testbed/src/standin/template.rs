@@ -29,13 +29,13 @@ pub struct Template {
     pub sha256: String,
 }
 
-/// The cache: `$OIKOS_CACHE`, else `$XDG_CACHE_HOME/oikos`, else `~/.cache/oikos`; below it `standin`.
+/// The cache: `$OIKOS_CACHE`, else `$XDG_CACHE_HOME/oikos`, else `~/.cache/oikos`, else `/var/cache/oikos`; below it `standin`.
 pub fn cache_directory() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("OIKOS_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|path| path.join("oikos")))
         .or_else(|| set("HOME").map(|path| path.join(".cache/oikos")))
-        .unwrap_or_else(|| PathBuf::from("/root/.cache/oikos"))
+        .unwrap_or_else(|| PathBuf::from("/var/cache/oikos"))
         .join("standin")
 }
 

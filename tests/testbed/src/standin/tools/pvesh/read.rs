@@ -1,119 +1,27 @@
-//! `pvesh`: the part of the API tree that a client of this project reads, and the few calls that change
-//! containers; those exit with 0 even when their task fails, as in the real tool.
+//! `pvesh get`: the part of the API tree that a client of this project reads.
 
 use serde_json::{Value, json};
 
-use super::super::guest_fault::init_of;
-use super::getopt::Arguments;
-use super::getopt::{Kind, Parameter, Verb, dispatch};
-use super::guest_config::GuestConfig;
-use super::inventory::{self, Container};
-use super::{Failure, Host, Outcome, container, pct, storage, task};
+use super::super::super::guest_fault::init_of;
+use super::super::getopt::Arguments;
+use super::super::guest_config::GuestConfig;
+use super::super::inventory::{self, Container};
+use super::super::{Failure, Host, Outcome, container, storage, task};
+use super::{no_handler, parts, table};
 
-const READ: &[Parameter] = &[
-    ("output-format", Kind::Text),
-    ("human-readable", Kind::Flag),
-    ("noborder", Kind::Flag),
-    ("noheader", Kind::Flag),
-    ("quiet", Kind::Flag),
-    ("noproxy", Kind::Flag),
-    ("type", Kind::Text),
-    ("vmid", Kind::Integer(0)),
-    ("limit", Kind::Integer(0)),
-    ("start", Kind::Integer(0)),
-    ("errors", Kind::Flag),
-    ("since", Kind::Integer(0)),
-    ("until", Kind::Integer(0)),
-    ("typefilter", Kind::Text),
-    ("statusfilter", Kind::Text),
-    ("source", Kind::Text),
-    ("content", Kind::Text),
-    ("storage", Kind::Text),
-    ("current", Kind::Flag),
-    ("enabled", Kind::Flag),
-    ("userfilter", Kind::Text),
-];
-
-/// Options of the changing calls: those of the verbs that they lead to.
-const CHANGE: &[Parameter] = &[
-    ("output-format", Kind::Text),
-    ("vmid", Kind::Integer(100)),
-    ("ostemplate", Kind::Text),
-    ("hostname", Kind::Text),
-    ("cores", Kind::Integer(1)),
-    ("memory", Kind::Integer(16)),
-    ("swap", Kind::Integer(0)),
-    ("rootfs", Kind::Text),
-    ("storage", Kind::Text),
-    ("net[n]", Kind::Text),
-    ("nameserver", Kind::Text),
-    ("searchdomain", Kind::Text),
-    ("unprivileged", Kind::Flag),
-    ("features", Kind::Text),
-    ("onboot", Kind::Flag),
-    ("tags", Kind::Text),
-    ("description", Kind::Text),
-    ("snapname", Kind::Text),
-    ("force", Kind::Flag),
-    ("purge", Kind::Flag),
-    ("timeout", Kind::Integer(0)),
-    ("forceStop", Kind::Flag),
-    ("start", Kind::Flag),
-    ("delete", Kind::Text),
-    ("protection", Kind::Flag),
-];
-
-const PATH: &[&str] = &["api_path"];
-
-const VERBS: &[Verb] = &[
-    Verb { name: "create", positionals: PATH, options: CHANGE, run: create },
-    Verb { name: "delete", positionals: PATH, options: CHANGE, run: delete },
-    Verb { name: "get", positionals: PATH, options: READ, run: get },
-    Verb { name: "ls", positionals: PATH, options: READ, run: not_here },
-    Verb { name: "set", positionals: PATH, options: CHANGE, run: set },
-    Verb { name: "usage", positionals: PATH, options: &[("verbose", Kind::Flag)], run: not_here },
-];
-
-/// Runs `pvesh`.
-pub fn run(host: &Host, arguments: &[String]) -> Outcome {
-    dispatch("pvesh", VERBS, host, arguments)
-}
-
-fn not_here(_: &Host, arguments: &Arguments) -> Outcome {
-    let verb = arguments.usage.split(' ').nth(1).unwrap_or_default();
-    Err(Failure::new(format!("the Proxmox stand-in does not carry out 'pvesh {verb}'")))
-}
-
-/// The path's parts; the node's name is replaced by `NODE` when it is this host's.
-fn parts<'a>(host: &Host, arguments: &'a Arguments) -> Result<Vec<&'a str>, Failure> {
-    let mut parts: Vec<&str> = arguments.positional(0).split('/').filter(|part| !part.is_empty()).collect();
-    if let ["nodes", name, ..] = parts.as_slice() {
-        if *name != host.settings.node && *name != "localhost" {
-            return Err(Failure::new(format!(
-                "hostname lookup '{name}' failed - failed to get address info for: {name}: Name or service not known"
-            )));
-        }
-        parts[1] = "NODE";
-    }
-    Ok(parts)
-}
-
-fn no_handler(verb: &str, arguments: &Arguments) -> Failure {
-    Failure::with_code(format!("No '{verb}' handler defined for '{}'", arguments.positional(0)), 1)
-}
-
-fn get(host: &Host, arguments: &Arguments) -> Outcome {
+/// `pvesh get`.
+pub fn get(host: &Host, arguments: &Arguments) -> Outcome {
     let value = read(host, arguments)?;
     match arguments.get("output-format") {
         Some("json") => emit!("{value}"),
         Some("json-pretty") => emit!("{value:#}"),
-        _ => print_text(&value),
+        _ => table::print(&value),
     }
     Ok(0)
 }
 
 fn read(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
-    let vmid = |text: &str| super::getopt::vmid(text, &arguments.usage);
+    let vmid = |text: &str| super::super::getopt::vmid(text, &arguments.usage);
     match parts(host, arguments)?.as_slice() {
         ["version"] => Ok(json!({"release": "9.0", "repoid": "025864202ebb6109", "version": "9.0.3"})),
         ["cluster", "nextid"] => next_id(host, arguments),
@@ -187,7 +95,7 @@ fn read(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
 
 fn next_id(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
     let Some(wanted) = arguments.get("vmid") else { return Ok(json!(inventory::next_id(host).to_string())) };
-    let vmid = super::getopt::vmid(wanted, &arguments.usage)?;
+    let vmid = super::super::getopt::vmid(wanted, &arguments.usage)?;
     match inventory::holder_of(host, vmid) {
         Some(_) => Err(Failure::parameter("vmid", &format!("VM {vmid} already exists"), &arguments.usage)),
         None => Ok(json!(wanted)),
@@ -199,7 +107,7 @@ fn interfaces(host: &Host, vmid: u32) -> Result<Value, Failure> {
     let init = init_of(&host.layout, vmid).ok_or_else(|| Failure::new(format!("CT {vmid} not running")))?;
     let mut command = std::process::Command::new("nsenter");
     command.args(["-t", &init.to_string(), "-n", "--", "ip", "-j", "address"]);
-    let links: Value = serde_json::from_str(&super::super::command::run(&mut command)?).unwrap_or_default();
+    let links: Value = serde_json::from_str(&super::super::super::command::run(&mut command)?).unwrap_or_default();
     let rows = links.as_array().cloned().unwrap_or_default();
     Ok(rows.iter().map(interface).collect())
 }
@@ -315,119 +223,4 @@ fn task_status(host: &Host, upid: &str, arguments: &Arguments) -> Result<Value, 
         row["exitstatus"] = json!(status);
     }
     Ok(row)
-}
-
-fn create(host: &Host, arguments: &Arguments) -> Outcome {
-    match parts(host, arguments)?.as_slice() {
-        ["nodes", "NODE", "lxc"] => {
-            let (vmid, template) = (arguments.get("vmid"), arguments.get("ostemplate"));
-            let (Some(vmid), Some(template)) = (vmid, template) else {
-                let missing = if vmid.is_none() { "vmid" } else { "ostemplate" };
-                return Err(Failure::parameter(
-                    missing,
-                    "property is missing and it is not optional",
-                    &arguments.usage,
-                ));
-            };
-            delegate(host, arguments, &["create", vmid, template], &["vmid", "ostemplate"])
-        }
-        ["nodes", "NODE", "lxc", id, "status", verb @ ("start" | "stop" | "shutdown" | "reboot")] => {
-            delegate(host, arguments, &[verb, id], &[])
-        }
-        ["nodes", "NODE", "lxc", id, "snapshot"] => {
-            delegate(host, arguments, &["snapshot", id, arguments.get("snapname").unwrap_or_default()], &["snapname"])
-        }
-        ["nodes", "NODE", "lxc", id, "snapshot", name, "rollback"] => {
-            delegate(host, arguments, &["rollback", id, name], &[])
-        }
-        _ => Err(no_handler("create", arguments)),
-    }
-}
-
-fn set(host: &Host, arguments: &Arguments) -> Outcome {
-    match parts(host, arguments)?.as_slice() {
-        ["nodes", "NODE", "lxc", id, "config"] => delegate(host, arguments, &["set", id], &[]),
-        _ => Err(no_handler("set", arguments)),
-    }
-}
-
-fn delete(host: &Host, arguments: &Arguments) -> Outcome {
-    match parts(host, arguments)?.as_slice() {
-        ["nodes", "NODE", "lxc", id] => delegate(host, arguments, &["destroy", id], &[]),
-        ["nodes", "NODE", "lxc", id, "snapshot", name] => delegate(host, arguments, &["delsnapshot", id, name], &[]),
-        _ => Err(no_handler("delete", arguments)),
-    }
-}
-
-/// Runs the verb of `pct` behind an API call and prints the task's id. A task that fails says so in its
-/// log and on standard error; the exit status stays 0.
-fn delegate(host: &Host, arguments: &Arguments, words: &[&str], used: &[&str]) -> Outcome {
-    let newest = || task::list(host).into_iter().next().map(|task| task.upid);
-    let before = newest();
-    let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    for (name, value) in &arguments.options {
-        if name != "output-format" && !used.contains(&name.as_str()) {
-            words.push(format!("--{name}={value}"));
-        }
-    }
-    let outcome = pct::run(host, &words);
-    let after = newest();
-    match (outcome, after) {
-        // Refused before a task began: that is a failed call.
-        (Err(failure), after) if after == before => Err(failure),
-        (outcome, Some(upid)) => {
-            if let Err(failure) = outcome {
-                eprintln!("{}", failure.text);
-            }
-            emit!("{}", if arguments.get("output-format") == Some("json") { format!("\"{upid}\"") } else { upid });
-            Ok(0)
-        }
-        (outcome, None) => outcome,
-    }
-}
-
-/// The boxed tables of the real tool; scalars as they are.
-fn print_text(value: &Value) {
-    let cell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let (header, rows): (Vec<String>, Vec<Vec<String>>) = match value {
-        Value::Object(fields) => (
-            vec!["key".to_owned(), "value".to_owned()],
-            fields.iter().map(|(key, value)| vec![key.clone(), cell(value)]).collect(),
-        ),
-        Value::Array(list) if list.iter().all(Value::is_object) => {
-            let keys: std::collections::BTreeSet<String> =
-                list.iter().filter_map(Value::as_object).flat_map(|fields| fields.keys().cloned()).collect();
-            let row = |entry: &Value| keys.iter().map(|key| entry.get(key).map_or_else(String::new, cell)).collect();
-            (keys.iter().cloned().collect(), list.iter().map(row).collect())
-        }
-        scalar => {
-            emit!("{}", cell(scalar));
-            return;
-        }
-    };
-    if rows.is_empty() {
-        return;
-    }
-    let width = |column: usize| {
-        rows.iter().map(|row| row[column].chars().count()).chain([header[column].chars().count()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let rule = |left: &str, middle: &str, right: &str, line: &str| {
-        let parts: Vec<String> = widths.iter().map(|width| line.repeat(width + 2)).collect();
-        emit!("{left}{}{right}", parts.join(middle));
-    };
-    let print_row = |row: &[String]| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(text, width)| format!(" {text:<width$} ")).collect();
-        emit!("│{}│", cells.join("│"));
-    };
-    rule("┌", "┬", "┐", "─");
-    print_row(&header);
-    rule("╞", "╪", "╡", "═");
-    for (at, row) in rows.iter().enumerate() {
-        if at > 0 {
-            rule("├", "┼", "┤", "─");
-        }
-        print_row(row);
-    }
-    rule("└", "┴", "┘", "─");
 }

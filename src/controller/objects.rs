@@ -1,0 +1,39 @@
+//! Small questions about objects that every reconciler asks.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::{Resource, runtime::controller::Action};
+
+use super::error::ControllerError;
+use crate::api::{Message, MessageSpec, PLAN_LABEL, Plan};
+
+/// Namespace and name of an object.
+pub fn key<K: Resource<DynamicType = ()>>(object: &K) -> Result<(String, String), ControllerError> {
+    let meta = object.meta();
+    match (&meta.namespace, &meta.name) {
+        (Some(namespace), Some(name)) => Ok((namespace.clone(), name.clone())),
+        _ => Err(ControllerError::Nameless),
+    }
+}
+
+/// When to look again: at the stated time, and not at all without one.
+pub fn requeue(again_at: Option<Timestamp>, now: Timestamp) -> Action {
+    match again_at {
+        None => Action::await_change(),
+        Some(time) => {
+            let wait = Duration::try_from(time.duration_since(now)).unwrap_or_default();
+            Action::requeue(wait.max(Duration::from_millis(500)))
+        }
+    }
+}
+
+/// A Message of the plan, owned by it.
+pub fn message_of(plan: &Plan, name: &str, spec: MessageSpec) -> Message {
+    let mut message = Message::new(name, spec);
+    message.metadata.namespace = plan.metadata.namespace.clone();
+    message.metadata.owner_references = plan.controller_owner_ref(&()).map(|owner| vec![owner]);
+    let plan_name = plan.metadata.name.clone().unwrap_or_default();
+    message.metadata.labels = Some([(PLAN_LABEL.to_owned(), plan_name)].into());
+    message
+}
