@@ -62,6 +62,9 @@ impl Judge {
             return None;
         };
         let standard_input = matches!(fd, -1 | 0);
+        if fd > 9 {
+            self.bash_only("a file descriptor above 9");
+        }
         match op {
             ">&-" => None,
             "<<<" => {
@@ -115,6 +118,8 @@ impl Judge {
         let known = match word.value {
             Value::Known => !word.glob,
             Value::Tail => false,
+            // Words that the first may split into are judged as options and operands.
+            Value::Data if word.text.starts_with('/') => false,
             Value::Data | Value::Open => {
                 return self.find(
                     Risk::Destructive,

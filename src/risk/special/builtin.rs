@@ -12,18 +12,37 @@ use crate::{
 
 /// `test` and `[`: an unknown word must not become the operator `-v`, which evaluates a subscript.
 pub fn test(judge: &mut Judge, argv: &[Word<'_>]) {
-    let operators = argv.iter().any(|word| word.is("-v") || word.is("-R"));
-    let unquoted = argv.iter().skip(1).any(|word| word.value >= Value::Data && word.text.is_empty() && word.splits);
-    if operators {
+    let mut words = &argv[1..];
+    if argv[0].text == "[" && words.last().is_some_and(|word| word.is("]")) {
+        words = &words[..words.len() - 1];
+    }
+    if words.iter().any(|word| word.is("-v") || word.is("-R")) {
         judge.find(Risk::ConfigMutation, "test:subscript", "`-v` evaluates a subscript as code", None);
-    } else if unquoted {
+    } else if words.iter().any(|word| word.value >= Value::Data && word.splits && word.text.is_empty()) {
         judge.find(
             Risk::ConfigMutation,
             "test:unquoted",
             "an unquoted variable may become an operator",
             Some("quote it: [ \"$x\" = y ]"),
         );
+    } else if words.iter().any(|word| word.value >= Value::Data) && !operators_are_known(words) {
+        judge.find(Risk::ConfigMutation, "test:operator", "which operator is used is not known", None);
     }
+}
+
+/// Whether each part between `-a` and `-o` has its operator where the shell looks for it.
+fn operators_are_known(words: &[Word<'_>]) -> bool {
+    const BINARY: &[&str] = &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+    let joins = |word: &Word<'_>| word.is("-a") || word.is("-o");
+    words.split(joins).all(|part| {
+        let part = if part.first().is_some_and(|word| word.is("!")) { &part[1..] } else { part };
+        match part {
+            [_] => true,
+            [operator, _] => operator.literal().is_some_and(|text| text.starts_with('-') && text.len() == 2),
+            [_, operator, _] => operator.literal().is_some_and(|text| BINARY.contains(&text)),
+            _ => false,
+        }
+    })
 }
 
 /// `printf FORMAT …`; `-v` assigns.

@@ -37,7 +37,7 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 judge.find(Risk::Destructive, "curl:write-out", "may write a file", None);
             }
             "b" | "--cookie" | "--etag-compare" => judge.reads(value),
-            "o" | "--output" | "O" | "--output-document" => judge.writes(value, name),
+            "o" | "--output" | "O" | "--output-document" if !value.is("-") => judge.writes(value, name),
             _ => {}
         }
     }
