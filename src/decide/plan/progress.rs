@@ -191,13 +191,15 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// An operator's Message answers a blocked plan, and so does a new approval.
+    /// An operator's Message answers a turn after which the plan stopped, and so does an approval since then. Told from
+    /// what lasts and not from `status.blocked`, which the first pass after the answer takes away.
     pub(super) fn answered(&self, turn: &Turn) -> bool {
+        let stopped = matches!(turn.end, TurnEnd::Failed(..) | TurnEnd::Closing(_));
         let approved_since = self.observed.windows.iter().any(|window| {
             let opened = window.status.as_ref().and_then(|status| status.opened_at.as_ref());
             opened.is_some_and(|opened| opened.0 > turn.time)
         });
-        turn.answered || (self.status.blocked.is_some() && approved_since)
+        turn.answered || (stopped && approved_since)
     }
 
     pub(super) fn over_limit(&self) -> Option<(&'static str, String)> {
