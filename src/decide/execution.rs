@@ -87,11 +87,13 @@ fn started(observed: &ObservedExecution<'_>, plan: Option<&Plan>, mut status: Ex
     let stop = plan.is_none_or(|plan| plan.spec.cancelled || plan.status.as_ref().is_some_and(plan_stopped));
     let cancelling = status.phase == ExecutionPhase::Cancelling;
     if observed.running {
-        if !stop || cancelling {
+        if !stop {
             return Next::default();
         }
+        // Also when that is written already: the answer to the write may have been lost, and the stop with it.
         status.phase = ExecutionPhase::Cancelling;
-        return Step { effect: ExecutionEffect::Stop, status: Some(status), ..Step::default() };
+        let status = (!cancelling).then_some(status);
+        return Step { effect: ExecutionEffect::Stop, status, ..Step::default() };
     }
     let read_only = status.risk.as_ref().is_some_and(|risk| risk.class == Risk::ReadOnly);
     let attempt = status.attempt.unwrap_or(1);
@@ -332,7 +334,7 @@ fn grant(
 }
 
 fn claim(observed: &ObservedExecution<'_>, mut status: ExecutionStatus) -> Next {
-    let attempt = status.attempt.unwrap_or(0) + 1;
+    let attempt = status.attempt.unwrap_or(0).saturating_add(1);
     let uid = observed.execution.metadata.uid.as_deref().unwrap_or_default();
     status.phase = ExecutionPhase::Starting;
     status.attempt = Some(attempt);
