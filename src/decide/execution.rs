@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::{Judged, Notice, Step, approval_command, digest_of, judge};
+use super::{Judged, LONGEST_REASON, Notice, Step, approval_command, approver, digest_of, judge, judge::limited};
 use crate::{
     api::{
         APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, DENY, Execution, ExecutionApproval,
@@ -18,6 +18,8 @@ use crate::{
 pub(in crate::decide) const PLAN_DENIED: &str = "PlanDenied";
 /// The reason of an Execution that waited when its grant was taken back.
 pub(in crate::decide) const GRANT_REVOKED: &str = "GrantRevoked";
+/// Most bytes of a message in status; its schema allows 8192 characters.
+const LONGEST_MESSAGE: usize = 8000;
 /// How often a read-only step is tried when its connection drops.
 const READ_ATTEMPTS: u32 = 3;
 
@@ -145,7 +147,7 @@ fn denied(observed: &ObservedExecution<'_>, status: &ExecutionStatus) -> Option<
     let approval = status.approval.as_ref()?;
     let current = [approval.token.as_deref(), approval.phrase.as_deref()].into_iter().flatten().any(|it| it == said);
     let why = annotation(observed.execution, REASON).unwrap_or("no reason given");
-    let message = format!("the operator denied this step: {why}");
+    let message = format!("the operator denied this step: {}", limited(why, LONGEST_REASON));
     current.then(|| end(status.clone(), ExecutionPhase::Denied, "DeniedByOperator", &message, observed.now))
 }
 
@@ -319,11 +321,11 @@ fn grant(
         targets: plan.spec.targets.clone(),
         duration_seconds: plan.spec.window_seconds,
         granted_by: Grant {
-            username: annotation(execution, APPROVED_BY).unwrap_or("unknown").to_owned(),
+            username: approver(annotation(execution, APPROVED_BY)),
             verified: observed.guarded,
             via,
         },
-        reason: annotation(execution, REASON).map(str::to_owned),
+        reason: annotation(execution, REASON).map(|why| limited(why, LONGEST_REASON)),
         execution_ref: Some(ObjectRef {
             name: names(execution).1.to_owned(),
             uid: execution.metadata.uid.clone().unwrap_or_default(),
@@ -352,7 +354,7 @@ fn end(
 ) -> Next {
     status.phase = phase;
     status.reason = Some(reason.to_owned());
-    status.message = Some(message.to_owned());
+    status.message = Some(limited(message, LONGEST_MESSAGE));
     status.approval = None;
     status.completion_time = Some(Time(now));
     let warning = matches!(phase, ExecutionPhase::Refused | ExecutionPhase::Lost);

@@ -11,6 +11,7 @@ mod turn;
 mod window;
 
 pub use covered::{approval_command, digest_of, open_windows};
+pub(in crate::decide) use covered::{LONGEST_REASON, approver};
 pub use execution::{ExecutionEffect, ObservedExecution, execution};
 pub use judge::{Judged, judge, judge_step};
 pub use plan::{ObservedPlan, PlanEffect, plan};

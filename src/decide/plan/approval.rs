@@ -11,7 +11,7 @@ use crate::{
         APPROVE, APPROVED_BY, Approval, AutonomyWindow, AutonomyWindowSpec, DENY, Grant, GrantVia, PlanPhase, REASON,
         WindowClass, WindowPhase, WindowSummary,
     },
-    decide::{approval_command, status::Standing},
+    decide::{LONGEST_REASON, approval_command, approver, judge::limited, status::Standing},
     policy::{OpenWindow, next_nonce, token},
 };
 
@@ -134,6 +134,7 @@ impl Pass<'_> {
         if said != approval.token {
             if !granted {
                 self.standing.reason = "TokenMismatch";
+                let said = limited(said, 100);
                 self.standing.message =
                     format!("{said:?} is not this plan's current token; approve with: {}", approval.command);
             }
@@ -151,11 +152,11 @@ impl Pass<'_> {
             targets: plan.spec.targets.clone(),
             duration_seconds: plan.spec.window_seconds,
             granted_by: Grant {
-                username: annotation(plan, APPROVED_BY).unwrap_or("unknown").to_owned(),
+                username: approver(annotation(plan, APPROVED_BY)),
                 verified: self.observed.guarded,
                 via: GrantVia::Annotation,
             },
-            reason: annotation(plan, REASON).map(str::to_owned),
+            reason: annotation(plan, REASON).map(|why| limited(why, LONGEST_REASON)),
             execution_ref: None,
             revoked: false,
         };

@@ -11,11 +11,18 @@ use crate::{
     decide::{
         Turn, TurnEnd, after,
         execution::{GRANT_REVOKED, PLAN_DENIED},
+        judge::limited,
     },
 };
 
 /// How many answers in a row may come without a tool call.
 const TEXT_ONLY_LIMIT: u32 = 3;
+
+/// Most bytes of a question or summary; their schema allows 16,384 characters. A status that is not accepted would be
+/// tried again for ever.
+const LONGEST_TEXT: usize = 16_000;
+/// Most pieces of evidence that the schema allows.
+const MOST_EVIDENCE: usize = 16;
 
 /// Whether a step was denied only because the plan had no grant any more.
 fn settled(status: &ExecutionStatus) -> bool {
@@ -230,11 +237,16 @@ impl<'a> Pass<'a> {
 
     pub(super) fn block(&mut self, reason: &str, question: String, sequence: Option<u32>) -> PlanEffect {
         self.status.phase = PlanPhase::Blocked;
-        self.status.blocked = Some(Blocked { reason: reason.to_owned(), question, sequence });
+        let question = limited(&question, LONGEST_TEXT);
+        self.status.blocked = Some(Blocked { reason: limited(reason, 250), question, sequence });
         PlanEffect::None
     }
 
     pub(super) fn end(&mut self, phase: PlanPhase) {
+        if let Some(result) = &mut self.status.result {
+            result.summary = limited(&result.summary, LONGEST_TEXT);
+            result.evidence.truncate(MOST_EVIDENCE);
+        }
         self.status.phase = phase;
         self.status.blocked = None;
         self.status.completion_time = Some(Time(self.observed.now));
