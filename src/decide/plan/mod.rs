@@ -133,14 +133,16 @@ impl<'a> Pass<'a> {
             let approval = self.approval();
             (approval.digest.clone(), approval.granted.clone())
         };
+        // Denied ends only with a grant, which has set another phase by now.
+        if self.status.phase == PlanPhase::Denied {
+            return PlanEffect::None;
+        }
         if let Some((reason, text)) = self.trouble() {
             return self.block(&reason, text, None);
         }
         if granted.as_ref() != Some(&digest) {
-            if self.status.phase != PlanPhase::Denied {
-                self.status.phase = PlanPhase::AwaitingApproval;
-                self.status.blocked = None;
-            }
+            self.status.phase = PlanPhase::AwaitingApproval;
+            self.status.blocked = None;
             return PlanEffect::None;
         }
         self.carry_out()

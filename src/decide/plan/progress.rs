@@ -124,6 +124,7 @@ impl<'a> Pass<'a> {
                     let denied_at = ended.and_then(|status| status.completion_time.as_ref());
                     // Within one second the order cannot be told: then the denial counts, and one asks again.
                     if denied_at >= opened {
+                        self.rotate("denied");
                         self.status.phase = PlanPhase::Denied;
                         self.approval().granted = None;
                         return PlanEffect::None;
