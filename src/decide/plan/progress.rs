@@ -117,6 +117,9 @@ impl<'a> Pass<'a> {
             let ended = latest.and_then(|execution| execution.status.as_ref());
             match ended.map(|status| status.phase) {
                 Some(ExecutionPhase::Succeeded) => continue,
+                Some(ExecutionPhase::Expired) if self.late_again_and_again(turn, calls) => {
+                    return self.fail(&step.name, ended);
+                }
                 Some(ExecutionPhase::Expired) => {}
                 // It ended because the plan's grant was gone, and only a later grant leads here.
                 Some(ExecutionPhase::Denied) if ended.is_some_and(settled) => {}
@@ -150,6 +153,18 @@ impl<'a> Pass<'a> {
         let name = |call: usize| format!("{}-{turn}-{call}", names(self.observed.plan).1);
         let calls = (1..).take_while(|call| self.observed.executions.contains_key(&name(*call))).count();
         (calls, self.observed.executions.get(&name(calls)))
+    }
+
+    /// Whether the latest Executions of this step all came too late to start. That happens once at the end of a window,
+    /// and every time with a target that is too slow.
+    fn late_again_and_again(&self, turn: u32, calls: usize) -> bool {
+        let late = |call: &usize| {
+            let name = format!("{}-{turn}-{call}", names(self.observed.plan).1);
+            let status = self.observed.executions.get(&name).and_then(|execution| execution.status.as_ref());
+            status.is_some_and(|status| status.phase == ExecutionPhase::Expired)
+        };
+        let row = (1..=calls).rev().take_while(late).count();
+        u32::try_from(row).unwrap_or(u32::MAX) >= self.observed.plan.spec.limits.consecutive_failures
     }
 
     pub(super) fn fail(&mut self, step: &str, ended: Option<&ExecutionStatus>) -> PlanEffect {
