@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::{Judged, LONGEST_REASON, Notice, Step, approval_command, approver, digest_of, judge, judge::limited};
+use super::{Judged, LONGEST_REASON, Notice, Step, approval_command, approver, digest_of, judge, judge::limited, plan::cancelled};
 use crate::{
     api::{
         APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, DENY, Execution, ExecutionApproval,
@@ -86,7 +86,7 @@ pub fn execution(observed: &ObservedExecution<'_>) -> Next {
 }
 
 fn started(observed: &ObservedExecution<'_>, plan: Option<&Plan>, mut status: ExecutionStatus) -> Next {
-    let stop = plan.is_none_or(|plan| plan.spec.cancelled || plan.status.as_ref().is_some_and(plan_stopped));
+    let stop = plan.is_none_or(|plan| cancelled(plan) || plan.status.as_ref().is_some_and(plan_stopped));
     let cancelling = status.phase == ExecutionPhase::Cancelling;
     if observed.running {
         if !stop {
@@ -119,7 +119,7 @@ fn plan_stopped(status: &crate::api::PlanStatus) -> bool {
 fn waiting(observed: &ObservedExecution<'_>, plan: &Plan, status: ExecutionStatus) -> Next {
     let phase = plan.status.as_ref().map_or(PlanPhase::AwaitingApproval, |status| status.phase);
     let now = observed.now;
-    if plan.spec.cancelled || phase == PlanPhase::Cancelled {
+    if cancelled(plan) || phase == PlanPhase::Cancelled {
         return end(status, ExecutionPhase::Cancelled, "PlanCancelled", "the plan was cancelled", now);
     }
     if phase == PlanPhase::Denied {

@@ -78,6 +78,11 @@ pub fn plan(observed: &ObservedPlan<'_>) -> Next {
     pass.finish(effect)
 }
 
+/// Whether a person wants it to end: cancelled, or being deleted while something holds it back.
+pub(in crate::decide) fn cancelled(plan: &Plan) -> bool {
+    plan.spec.cancelled || plan.metadata.deletion_timestamp.is_some()
+}
+
 /// One pass over one plan: the status under construction and what was found on the way.
 struct Pass<'a> {
     observed: &'a ObservedPlan<'a>,
@@ -119,7 +124,7 @@ impl<'a> Pass<'a> {
     }
 
     fn decide(&mut self) -> PlanEffect {
-        if self.observed.plan.spec.cancelled {
+        if cancelled(self.observed.plan) {
             return self.cancel();
         }
         if let Some(effect) = self.denial() {
