@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::{Judged, LONGEST_REASON, Notice, Step, approval_command, approver, digest_of, judge, judge::limited, plan::cancelled};
+use super::{
+    Judged, LONGEST_REASON, Notice, Step, approval_command, approver, digest_of, judge, judge::limited, plan::cancelled,
+};
 use crate::{
     api::{
         APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, DENY, Execution, ExecutionApproval,
@@ -320,11 +322,7 @@ fn grant(
         class,
         targets: plan.spec.targets.clone(),
         duration_seconds: plan.spec.window_seconds,
-        granted_by: Grant {
-            username: approver(annotation(execution, APPROVED_BY)),
-            verified: observed.guarded,
-            via,
-        },
+        granted_by: Grant { username: approver(annotation(execution, APPROVED_BY)), verified: observed.guarded, via },
         reason: annotation(execution, REASON).map(|why| limited(why, LONGEST_REASON)),
         execution_ref: Some(ObjectRef {
             name: names(execution).1.to_owned(),
