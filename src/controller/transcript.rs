@@ -21,7 +21,7 @@ pub fn latest_turn(plan: &Plan, messages: &[Message]) -> Option<Turn> {
     // The controller's notes stand for turns that failed; each has a sequence of its own.
     let latest = messages.iter().rev().find(|message| message.spec.role != Role::Operator)?;
     let sequence = latest.spec.sequence;
-    let answers = |message: &Message| message.spec.role == Role::Operator && message.spec.sequence >= sequence;
+    let answers = |message: &Message| message.spec.role == Role::Operator && message.spec.sequence == sequence;
     Some(Turn {
         sequence,
         time: latest.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
@@ -112,4 +112,41 @@ fn end(message: &Message) -> TurnEnd {
         _ => None,
     });
     question.map_or(TurnEnd::GoOn, TurnEnd::Question)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::MessageSpec;
+
+    fn message(sequence: u32, role: Role) -> Message {
+        let plan_ref = ObjectRef { name: "p".to_owned(), uid: "u".to_owned() };
+        let spec = MessageSpec {
+            plan_ref,
+            sequence,
+            role,
+            text: "words".to_owned(),
+            tool_calls: Vec::new(),
+            tool_results: Vec::new(),
+            model: None,
+            stop_reason: None,
+            usage: None,
+            opaque: None,
+        };
+        Message::new(&format!("p-{sequence}"), spec)
+    }
+
+    #[test]
+    fn an_operators_message_answers_the_turn_of_its_sequence_and_no_later_one() {
+        let plan: Plan = serde_json::from_value(serde_json::json!({
+            "apiVersion": "oikos.dev/v1alpha1", "kind": "Plan", "metadata": {"name": "p", "uid": "u"},
+            "spec": {"goal": "g", "targets": ["host:a"], "agentRef": {"name": "nomos"}},
+        }))
+        .unwrap();
+        for (sequence, answered) in [(6, false), (7, true), (8, false), (1_000_000, false)] {
+            let messages = [message(7, Role::System), message(sequence, Role::Operator)];
+            let turn = latest_turn(&plan, &messages).unwrap();
+            assert_eq!((turn.sequence, turn.answered), (7, answered), "{sequence}");
+        }
+    }
 }

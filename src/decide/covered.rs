@@ -60,6 +60,14 @@ pub fn open_windows<'a>(
         .collect()
 }
 
+/// Most bytes of a person's reason; a window's schema allows 1024 characters.
+pub(in crate::decide) const LONGEST_REASON: usize = 1000;
+
+/// The name under `oikos.dev/approved-by`, such that a window can hold it.
+pub(in crate::decide) fn approver(name: Option<&str>) -> String {
+    limited(name.filter(|name| !name.is_empty()).unwrap_or("unknown"), 250)
+}
+
 /// The line that approves `kind/name` with `token`.
 pub fn approval_command(namespace: &str, kind: &str, name: &str, token: &str) -> String {
     format!("kubectl -n {namespace} annotate {kind} {name} --overwrite {APPROVE}={token}")

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::{Judged, Notice, Step, approval_command, digest_of, judge};
+use super::{
+    Judged, LONGEST_REASON, Notice, Step, approval_command, approver, digest_of, judge, judge::limited, plan::cancelled,
+};
 use crate::{
     api::{
         APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, DENY, Execution, ExecutionApproval,
@@ -18,6 +20,8 @@ use crate::{
 pub(in crate::decide) const PLAN_DENIED: &str = "PlanDenied";
 /// The reason of an Execution that waited when its grant was taken back.
 pub(in crate::decide) const GRANT_REVOKED: &str = "GrantRevoked";
+/// Most bytes of a message in status; its schema allows 8192 characters.
+const LONGEST_MESSAGE: usize = 8000;
 /// How often a read-only step is tried when its connection drops.
 const READ_ATTEMPTS: u32 = 3;
 
@@ -84,14 +88,16 @@ pub fn execution(observed: &ObservedExecution<'_>) -> Next {
 }
 
 fn started(observed: &ObservedExecution<'_>, plan: Option<&Plan>, mut status: ExecutionStatus) -> Next {
-    let stop = plan.is_none_or(|plan| plan.spec.cancelled || plan.status.as_ref().is_some_and(plan_stopped));
+    let stop = plan.is_none_or(|plan| cancelled(plan) || plan.status.as_ref().is_some_and(plan_stopped));
     let cancelling = status.phase == ExecutionPhase::Cancelling;
     if observed.running {
-        if !stop || cancelling {
+        if !stop {
             return Next::default();
         }
+        // Also when that is written already: the answer to the write may have been lost, and the stop with it.
         status.phase = ExecutionPhase::Cancelling;
-        return Step { effect: ExecutionEffect::Stop, status: Some(status), ..Step::default() };
+        let status = (!cancelling).then_some(status);
+        return Step { effect: ExecutionEffect::Stop, status, ..Step::default() };
     }
     let read_only = status.risk.as_ref().is_some_and(|risk| risk.class == Risk::ReadOnly);
     let attempt = status.attempt.unwrap_or(1);
@@ -115,7 +121,7 @@ fn plan_stopped(status: &crate::api::PlanStatus) -> bool {
 fn waiting(observed: &ObservedExecution<'_>, plan: &Plan, status: ExecutionStatus) -> Next {
     let phase = plan.status.as_ref().map_or(PlanPhase::AwaitingApproval, |status| status.phase);
     let now = observed.now;
-    if plan.spec.cancelled || phase == PlanPhase::Cancelled {
+    if cancelled(plan) || phase == PlanPhase::Cancelled {
         return end(status, ExecutionPhase::Cancelled, "PlanCancelled", "the plan was cancelled", now);
     }
     if phase == PlanPhase::Denied {
@@ -143,7 +149,7 @@ fn denied(observed: &ObservedExecution<'_>, status: &ExecutionStatus) -> Option<
     let approval = status.approval.as_ref()?;
     let current = [approval.token.as_deref(), approval.phrase.as_deref()].into_iter().flatten().any(|it| it == said);
     let why = annotation(observed.execution, REASON).unwrap_or("no reason given");
-    let message = format!("the operator denied this step: {why}");
+    let message = format!("the operator denied this step: {}", limited(why, LONGEST_REASON));
     current.then(|| end(status.clone(), ExecutionPhase::Denied, "DeniedByOperator", &message, observed.now))
 }
 
@@ -316,12 +322,8 @@ fn grant(
         class,
         targets: plan.spec.targets.clone(),
         duration_seconds: plan.spec.window_seconds,
-        granted_by: Grant {
-            username: annotation(execution, APPROVED_BY).unwrap_or("unknown").to_owned(),
-            verified: observed.guarded,
-            via,
-        },
-        reason: annotation(execution, REASON).map(str::to_owned),
+        granted_by: Grant { username: approver(annotation(execution, APPROVED_BY)), verified: observed.guarded, via },
+        reason: annotation(execution, REASON).map(|why| limited(why, LONGEST_REASON)),
         execution_ref: Some(ObjectRef {
             name: names(execution).1.to_owned(),
             uid: execution.metadata.uid.clone().unwrap_or_default(),
@@ -332,7 +334,7 @@ fn grant(
 }
 
 fn claim(observed: &ObservedExecution<'_>, mut status: ExecutionStatus) -> Next {
-    let attempt = status.attempt.unwrap_or(0) + 1;
+    let attempt = status.attempt.unwrap_or(0).saturating_add(1);
     let uid = observed.execution.metadata.uid.as_deref().unwrap_or_default();
     status.phase = ExecutionPhase::Starting;
     status.attempt = Some(attempt);
@@ -350,7 +352,7 @@ fn end(
 ) -> Next {
     status.phase = phase;
     status.reason = Some(reason.to_owned());
-    status.message = Some(message.to_owned());
+    status.message = Some(limited(message, LONGEST_MESSAGE));
     status.approval = None;
     status.completion_time = Some(Time(now));
     let warning = matches!(phase, ExecutionPhase::Refused | ExecutionPhase::Lost);

@@ -4,12 +4,21 @@
 
 mod covered;
 mod execution;
+#[cfg(test)]
+mod execution_tests;
 mod judge;
 mod plan;
+#[cfg(test)]
+mod plan_tests;
+#[cfg(test)]
+mod samples;
 mod status;
 mod turn;
 mod window;
+#[cfg(test)]
+mod window_tests;
 
+pub(in crate::decide) use covered::{LONGEST_REASON, approver};
 pub use covered::{approval_command, digest_of, open_windows};
 pub use execution::{ExecutionEffect, ObservedExecution, execution};
 pub use judge::{Judged, judge, judge_step};

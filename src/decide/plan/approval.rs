@@ -9,9 +9,9 @@ use super::{
 use crate::{
     api::{
         APPROVE, APPROVED_BY, Approval, AutonomyWindow, AutonomyWindowSpec, DENY, Grant, GrantVia, PlanPhase, REASON,
-        WindowClass, WindowSummary,
+        WindowClass, WindowPhase, WindowSummary,
     },
-    decide::{approval_command, status::Standing},
+    decide::{LONGEST_REASON, approval_command, approver, judge::limited, status::Standing},
     policy::{OpenWindow, next_nonce, token},
 };
 
@@ -74,6 +74,9 @@ impl Pass<'_> {
                 self.status.phase = PlanPhase::Running;
             }
         }
+        if !fresh && self.spent(&current) {
+            self.rotate("spent");
+        }
         match last {
             Some(window) => {
                 self.again_at = Some(window.expires);
@@ -82,6 +85,17 @@ impl Pass<'_> {
             }
             None => self.window_ended(),
         }
+    }
+
+    /// Whether the window that the current token names has ended without a pass that saw it open: the token could
+    /// never open another one.
+    fn spent(&self, current: &str) -> bool {
+        let now = self.observed.now;
+        self.observed.windows.iter().filter(|it| it.metadata.name.as_deref() == Some(current)).any(|window| {
+            window.status.as_ref().is_some_and(|status| {
+                status.phase != WindowPhase::Active || status.expiry_time.as_ref().is_none_or(|time| time.0 <= now)
+            })
+        })
     }
 
     pub(super) fn window_ended(&mut self) {
@@ -120,6 +134,7 @@ impl Pass<'_> {
         if said != approval.token {
             if !granted {
                 self.standing.reason = "TokenMismatch";
+                let said = limited(said, 100);
                 self.standing.message =
                     format!("{said:?} is not this plan's current token; approve with: {}", approval.command);
             }
@@ -137,11 +152,11 @@ impl Pass<'_> {
             targets: plan.spec.targets.clone(),
             duration_seconds: plan.spec.window_seconds,
             granted_by: Grant {
-                username: annotation(plan, APPROVED_BY).unwrap_or("unknown").to_owned(),
+                username: approver(annotation(plan, APPROVED_BY)),
                 verified: self.observed.guarded,
                 via: GrantVia::Annotation,
             },
-            reason: annotation(plan, REASON).map(str::to_owned),
+            reason: annotation(plan, REASON).map(|why| limited(why, LONGEST_REASON)),
             execution_ref: None,
             revoked: false,
         };

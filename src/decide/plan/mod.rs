@@ -78,6 +78,11 @@ pub fn plan(observed: &ObservedPlan<'_>) -> Next {
     pass.finish(effect)
 }
 
+/// Whether a person wants it to end: cancelled, or being deleted while something holds it back.
+pub(in crate::decide) fn cancelled(plan: &Plan) -> bool {
+    plan.spec.cancelled || plan.metadata.deletion_timestamp.is_some()
+}
+
 /// One pass over one plan: the status under construction and what was found on the way.
 struct Pass<'a> {
     observed: &'a ObservedPlan<'a>,
@@ -119,7 +124,7 @@ impl<'a> Pass<'a> {
     }
 
     fn decide(&mut self) -> PlanEffect {
-        if self.observed.plan.spec.cancelled {
+        if cancelled(self.observed.plan) {
             return self.cancel();
         }
         if let Some(effect) = self.denial() {
@@ -133,14 +138,16 @@ impl<'a> Pass<'a> {
             let approval = self.approval();
             (approval.digest.clone(), approval.granted.clone())
         };
+        // Denied ends only with a grant, which has set another phase by now.
+        if self.status.phase == PlanPhase::Denied {
+            return PlanEffect::None;
+        }
         if let Some((reason, text)) = self.trouble() {
             return self.block(&reason, text, None);
         }
         if granted.as_ref() != Some(&digest) {
-            if self.status.phase != PlanPhase::Denied {
-                self.status.phase = PlanPhase::AwaitingApproval;
-                self.status.blocked = None;
-            }
+            self.status.phase = PlanPhase::AwaitingApproval;
+            self.status.blocked = None;
             return PlanEffect::None;
         }
         self.carry_out()

@@ -11,11 +11,18 @@ use crate::{
     decide::{
         Turn, TurnEnd, after,
         execution::{GRANT_REVOKED, PLAN_DENIED},
+        judge::limited,
     },
 };
 
 /// How many answers in a row may come without a tool call.
 const TEXT_ONLY_LIMIT: u32 = 3;
+
+/// Most bytes of a question or summary; their schema allows 16,384 characters. A status that is not accepted would be
+/// tried again for ever.
+const LONGEST_TEXT: usize = 16_000;
+/// Most pieces of evidence that the schema allows.
+const MOST_EVIDENCE: usize = 16;
 
 /// Whether a step was denied only because the plan had no grant any more.
 fn settled(status: &ExecutionStatus) -> bool {
@@ -110,6 +117,9 @@ impl<'a> Pass<'a> {
             let ended = latest.and_then(|execution| execution.status.as_ref());
             match ended.map(|status| status.phase) {
                 Some(ExecutionPhase::Succeeded) => continue,
+                Some(ExecutionPhase::Expired) if self.late_again_and_again(turn, calls) => {
+                    return self.fail(&step.name, ended);
+                }
                 Some(ExecutionPhase::Expired) => {}
                 // It ended because the plan's grant was gone, and only a later grant leads here.
                 Some(ExecutionPhase::Denied) if ended.is_some_and(settled) => {}
@@ -117,6 +127,7 @@ impl<'a> Pass<'a> {
                     let denied_at = ended.and_then(|status| status.completion_time.as_ref());
                     // Within one second the order cannot be told: then the denial counts, and one asks again.
                     if denied_at >= opened {
+                        self.rotate("denied");
                         self.status.phase = PlanPhase::Denied;
                         self.approval().granted = None;
                         return PlanEffect::None;
@@ -142,6 +153,18 @@ impl<'a> Pass<'a> {
         let name = |call: usize| format!("{}-{turn}-{call}", names(self.observed.plan).1);
         let calls = (1..).take_while(|call| self.observed.executions.contains_key(&name(*call))).count();
         (calls, self.observed.executions.get(&name(calls)))
+    }
+
+    /// Whether the latest Executions of this step all came too late to start. That happens once at the end of a window,
+    /// and every time with a target that is too slow.
+    fn late_again_and_again(&self, turn: u32, calls: usize) -> bool {
+        let late = |call: &usize| {
+            let name = format!("{}-{turn}-{call}", names(self.observed.plan).1);
+            let status = self.observed.executions.get(&name).and_then(|execution| execution.status.as_ref());
+            status.is_some_and(|status| status.phase == ExecutionPhase::Expired)
+        };
+        let row = (1..=calls).rev().take_while(late).count();
+        u32::try_from(row).unwrap_or(u32::MAX) >= self.observed.plan.spec.limits.consecutive_failures
     }
 
     pub(super) fn fail(&mut self, step: &str, ended: Option<&ExecutionStatus>) -> PlanEffect {
@@ -191,13 +214,15 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// An operator's Message answers a blocked plan, and so does a new approval.
+    /// An operator's Message answers a turn after which the plan stopped, and so does an approval since then. Told from
+    /// what lasts and not from `status.blocked`, which the first pass after the answer takes away.
     pub(super) fn answered(&self, turn: &Turn) -> bool {
+        let stopped = matches!(turn.end, TurnEnd::Failed(..) | TurnEnd::Closing(_));
         let approved_since = self.observed.windows.iter().any(|window| {
             let opened = window.status.as_ref().and_then(|status| status.opened_at.as_ref());
             opened.is_some_and(|opened| opened.0 > turn.time)
         });
-        turn.answered || (self.status.blocked.is_some() && approved_since)
+        turn.answered || (stopped && approved_since)
     }
 
     pub(super) fn over_limit(&self) -> Option<(&'static str, String)> {
@@ -228,11 +253,16 @@ impl<'a> Pass<'a> {
 
     pub(super) fn block(&mut self, reason: &str, question: String, sequence: Option<u32>) -> PlanEffect {
         self.status.phase = PlanPhase::Blocked;
-        self.status.blocked = Some(Blocked { reason: reason.to_owned(), question, sequence });
+        let question = limited(&question, LONGEST_TEXT);
+        self.status.blocked = Some(Blocked { reason: limited(reason, 250), question, sequence });
         PlanEffect::None
     }
 
     pub(super) fn end(&mut self, phase: PlanPhase) {
+        if let Some(result) = &mut self.status.result {
+            result.summary = limited(&result.summary, LONGEST_TEXT);
+            result.evidence.truncate(MOST_EVIDENCE);
+        }
         self.status.phase = phase;
         self.status.blocked = None;
         self.status.completion_time = Some(Time(self.observed.now));
