@@ -1,7 +1,7 @@
 //! The controller or its connection dies in the middle of a step: nothing is lost and nothing is done twice. The
 //! stand-in host's file `/root/effects` counts what really happened.
 
-use oikos::api::{Execution, ExecutionPhase, Plan, PlanPhase};
+use oikos::api::{Execution, ExecutionPhase, Guest, Plan, PlanPhase};
 use serde_json::{Value, json};
 
 use crate::harness::{HELD, Lab, QUICK, step};
@@ -135,4 +135,33 @@ async fn a_controller_that_is_killed_after_the_approval_opens_one_window_and_run
     assert_eq!(lab.effects(), ["quick"]);
     let plan = lab.api::<Plan>().get("web").await.unwrap();
     assert_ne!(plan.status.unwrap().approval.unwrap().token, waiting.token);
+}
+
+#[tokio::test]
+async fn a_container_is_made_once_however_often_the_controller_dies_and_is_the_next_steps_target() {
+    let mut lab = Lab::new("container").await;
+    let steps = json!([
+        {"name": "create", "target": "host:pve", "createContainer": {"hostname": "web"}},
+        {"name": "change", "target": "lxc:web", "run": "hostname > /root/name; cat /root/name"},
+    ]);
+    lab.plan("web", json!({"targets": ["host:pve", "lxc:web"], "steps": steps})).await;
+    lab.approve("web").await;
+    let claimed = |it: &Execution| it.status.as_ref().is_some_and(|status| status.attempt.is_some());
+    lab.until("web-1-1", "a claim", claimed).await;
+    lab.take_controller().kill();
+    lab.start_controller().await;
+    let seen = |it: &Execution| {
+        it.status.as_ref().is_some_and(|it| it.phase == ExecutionPhase::Running || it.phase.is_terminal())
+    };
+    lab.until("web-1-1", "a beginning", seen).await;
+    lab.take_controller().kill();
+    lab.start_controller().await;
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    let guests = lab.standin.guests();
+    assert_eq!(guests.len(), 1, "{guests:?}");
+    assert_eq!((guests[0].hostname.as_str(), guests[0].running), ("web", true));
+    let registered = lab.api::<Guest>().get("web").await.unwrap().spec;
+    assert_eq!((registered.vmid, registered.host_ref.name.as_str()), (guests[0].vmid, "pve"));
+    let inside = lab.execution_until("web-2-1", ExecutionPhase::Succeeded).await;
+    assert_eq!(inside.stdout.unwrap().text, "web\n");
 }
