@@ -45,8 +45,11 @@ pub fn ending(mut status: ExecutionStatus, report: &Report, timeout_seconds: u32
         Outcome::NotStarted { reason: NotStarted::TooLate } => {
             (ExecutionPhase::Expired, "TooLate", detail("it could not start before its grant ended; nothing ran"))
         }
-        Outcome::NotStarted { reason: NotStarted::Fenced } => return Ending::Again(Box::new(again(status))),
-        Outcome::NotStarted { reason: NotStarted::Busy } => return Ending::Again(Box::new(busy(status))),
+        // Nothing started and nothing can under this attempt: the next attempt asks the gate again. A busy target is
+        // one where another plan's step runs; waiting for it is no failure.
+        Outcome::NotStarted { reason: NotStarted::Fenced | NotStarted::Busy } => {
+            return Ending::Again(Box::new(again(status)));
+        }
         Outcome::NotStarted { reason } => (ExecutionPhase::Failed, reason.category(), detail("it was not started")),
         Outcome::Lost { reason: LostReason::ConnectionLost } => return Ending::Again(Box::new(still(status))),
         Outcome::Lost { reason } => {
@@ -82,13 +85,6 @@ fn again(mut status: ExecutionStatus) -> ExecutionStatus {
     status.phase = ExecutionPhase::Pending;
     (status.completion_time, status.stdout, status.stderr) = (None, None, None);
     status
-}
-
-/// Back to Pending as well: another plan's step holds the target, which is no fault of this one.
-fn busy(status: ExecutionStatus) -> ExecutionStatus {
-    let message = "another step changes this target now; nothing ran, and it is tried again";
-    let reason = Some(NotStarted::Busy.category().to_owned());
-    ExecutionStatus { reason, message: Some(message.to_owned()), ..again(status) }
 }
 
 /// Stays claimed; the next pass finds nobody running it and makes the next attempt.

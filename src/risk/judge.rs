@@ -183,6 +183,11 @@ impl Judge {
         }
     }
 
+    /// Whether something found so far reads secrets.
+    pub fn sensitive(&self) -> bool {
+        self.flags.sensitive
+    }
+
     /// Whether something found so far does not end by itself.
     pub fn unbounded(&self) -> bool {
         self.flags.unbounded
