@@ -192,3 +192,45 @@ async fn a_denial_while_the_model_thinks_ends_the_plan_as_denied_and_stores_no_t
     assert!(lab.messages().await.is_empty());
     assert!(lab.windows().await[0].spec.revoked);
 }
+
+#[tokio::test]
+async fn the_same_failure_again_and_again_ends_in_a_summary_and_blocks_the_plan() {
+    let lab = Lab::new("repeat").await;
+    let fail = run("echo once more >&2; exit 7", "");
+    let model = lab
+        .model(&format!(
+            r#"
+  - {{ name: summary, when: {{ tools: false }}, reply: {{ text: "It fails with 7." }} }}
+  - {{ name: stubborn, when: {{ requestLacks: ["look elsewhere"] }}, reply: {fail} }}
+  - {{ name: told, when: {{ requestContains: ["look elsewhere"] }}, reply: {VERIFY} }}"#
+        ))
+        .await;
+    lab.agent_plan(json!({"limits": {"consecutiveFailures": 3}})).await;
+    lab.approve("web").await;
+    let stopped = blocked(&lab, "RepeatedFailure").await;
+    assert!(stopped.question.contains("3 times in a row"), "{}", stopped.question);
+    assert!(stopped.question.contains("It fails with 7."), "{}", stopped.question);
+    assert_eq!(lab.executions().await, ["web-1-1", "web-2-1", "web-3-1"]);
+    lab.say(stopped.sequence.unwrap(), "look elsewhere").await;
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    lab.one_message_a_turn(&model).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_only_talks_is_told_to_act_and_then_blocks_the_plan() {
+    let lab = Lab::new("talk").await;
+    let model = lab
+        .model(
+            r#"
+  - { name: summary, when: { tools: false }, reply: { text: "I talked." } }
+  - { name: talk, when: { turn: 1 }, reply: { text: "I shall see." } }
+  - { name: reminded, when: { lastUserMatches: "You called no tool" }, reply: { text: "I really shall." } }"#,
+        )
+        .await;
+    lab.agent_plan(json!({})).await;
+    lab.approve("web").await;
+    let stopped = blocked(&lab, "NoToolCalls").await;
+    assert!(stopped.question.contains("I talked."), "{}", stopped.question);
+    assert!(lab.executions().await.is_empty());
+    lab.one_message_a_turn(&model).await;
+}

@@ -210,3 +210,28 @@ async fn a_window_that_ends_makes_the_agents_next_change_wait_and_a_new_approval
     assert_eq!(lab.effects(), ["start", "end", "quick"]);
     lab.one_message_a_turn(&model).await;
 }
+
+#[tokio::test]
+async fn a_denial_while_the_agents_step_runs_lets_it_finish_and_asks_the_agent_again_after_a_new_approval() {
+    let lab = Lab::new("agent-deny").await;
+    let held = run(HELD, "");
+    let model = lab
+        .model(&format!(
+            r#"
+  - {{ name: first, when: {{ turn: 1 }}, reply: {held} }}
+  - {{ name: held, when: {{ turn: 2, exitCode: 0, lastOutputMatches: "done" }}, reply: {VERIFY} }}"#
+        ))
+        .await;
+    lab.agent_plan(json!({})).await;
+    lab.approve("web").await;
+    lab.execution_until("web-1-1", ExecutionPhase::Running).await;
+    let token = lab.api::<Plan>().get("web").await.unwrap().status.unwrap().approval.unwrap().token;
+    lab.kubectl(&["annotate", "plan", "web", &format!("oikos.dev/deny={token}")]).await.ok().unwrap();
+    let denied = lab.plan_until("web", PlanPhase::Denied).await;
+    lab.release();
+    lab.execution_until("web-1-1", ExecutionPhase::Succeeded).await;
+    assert_eq!(model.requests().len(), 1, "nobody asks the agent of a denied plan");
+    lab.copied(&denied.approval.unwrap().command).await.ok().unwrap();
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    lab.one_message_a_turn(&model).await;
+}

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use oikos::api::{Plan, PlanPhase};
+use oikos::api::{ExecutionPhase, Plan, PlanPhase};
 use serde_json::{Value, json};
 use testbed::control_plane::{ControlPlane, Options};
 use tokio::time::{sleep, timeout};
 
-use crate::harness::{Lab, QUICK, step};
+use crate::harness::{HELD, Lab, QUICK, step};
 
 /// A control plane with the chart, for one test. It ends with the process.
 async fn own_plane(values: &[&str]) -> &'static ControlPlane {
@@ -46,6 +46,22 @@ async fn readiness_comes_back_after_the_api_server_was_away() {
     lab.plan("web", json!({"steps": [step("change", QUICK)]})).await;
     lab.approve("web").await;
     lab.plan_until("web", PlanPhase::Succeeded).await;
+}
+
+#[tokio::test]
+async fn a_step_that_ends_while_the_api_server_is_away_is_not_lost() {
+    let plane = own_plane(&[]).await;
+    let mut lab = Lab::on(plane, "outage").await;
+    lab.start_controller().await;
+    lab.plan("web", json!({"steps": [step("hold", HELD), step("change", QUICK)]})).await;
+    lab.approve("web").await;
+    lab.execution_until("web-1-1", ExecutionPhase::Running).await;
+    // The step ends, and the server goes away before or after that was written.
+    lab.release();
+    plane.restart_apiserver().await.unwrap();
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    assert_eq!(lab.effects(), ["start", "end", "quick"]);
+    assert_eq!(lab.executions().await, ["web-1-1", "web-2-1"]);
 }
 
 #[tokio::test]
