@@ -1,0 +1,8 @@
+//! The proof of the command classifier, written from its rules and from how people work, not from its source.
+//!
+//! Owns: a corpus of labelled lines, properties, and oracles that know nothing of the classifier: two real shells,
+//! a second parser and a list of every verb of Proxmox's tools.
+
+mod corpus;
+mod gaps;
+mod homelab;
