@@ -17,6 +17,8 @@ pub struct Effect {
     pub interactive: bool,
     /// Undoes nothing, but only pretends: the command then changes nothing (`--dry-run`).
     pub pretend: bool,
+    /// Acts on every guest of the node.
+    pub everyone: bool,
     /// Takes the machine away: for good, if it happens later when nobody watches.
     pub power: bool,
 }
@@ -37,6 +39,7 @@ impl Effect {
         endless: false,
         interactive: false,
         pretend: false,
+        everyone: false,
         power: false,
     };
 
@@ -54,6 +57,7 @@ impl Effect {
             "destroy" => Effect::of(Risk::Destructive),
             "node" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, ..read },
             "power" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, power: true, ..read },
+            "everyone" => Effect { everyone: true, ..read },
             "sensitive" => Effect { sensitive: true, ..read },
             "endless" => Effect { endless: true, ..read },
             "interactive" => Effect { interactive: true, ..read },
@@ -71,6 +75,7 @@ impl Effect {
             endless: self.endless | other.endless,
             interactive: self.interactive | other.interactive,
             pretend: self.pretend | other.pretend,
+            everyone: self.everyone | other.everyone,
             power: self.power | other.power,
         }
     }

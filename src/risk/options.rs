@@ -278,6 +278,7 @@ pub fn borrow<'w>(word: &'w Word<'_>) -> Word<'w> {
     Word {
         text: std::borrow::Cow::Borrowed(word.text.as_ref()),
         value: word.value,
+        ending: word.ending.clone(),
         glob: word.glob,
         brace: word.brace,
         expanded: word.expanded,
@@ -312,7 +313,7 @@ fn find_verb<'e>(entry: &'e Entry, words: &[&str]) -> Found<'e> {
         if !entry.prefixes || word.is_empty() {
             return Found::Nothing;
         }
-        level.retain(|verb| part(verb).starts_with(word));
+        level.retain(|verb| !verb.alias && part(verb).starts_with(word));
         let first = level.first().map(|verb| part(verb));
         if level.is_empty() || level.iter().any(|verb| Some(part(verb)) != first) {
             return Found::Nothing;

@@ -97,6 +97,7 @@ fn verb_is_certain(judge: &mut Judge, case: &Case<'_, '_, '_>) -> bool {
     let Some(words) = &case.args.no_verb else { return true };
     let known = !words.contains('…');
     let risk = if case.entry.prefixes || !known { Risk::Destructive } else { Risk::ConfigMutation };
+    let risk = risk.max(judge.class(case.entry.form.effect));
     judge.find(
         risk,
         format!("{}:unknown-verb", case.entry.name),
@@ -116,6 +117,9 @@ fn is_true(value: Option<&Word<'_>>) -> bool {
 /// Joins an effect of the present command.
 pub fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, effect: Effect, hint: Option<&str>) {
     judge.flag(effect);
+    if effect.everyone {
+        judge.affects_guest(None);
+    }
     let risk = judge.class(effect);
     if risk > Risk::ReadOnly || effect.endless || effect.interactive {
         let message = match risk {
@@ -136,7 +140,10 @@ pub fn options_only(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 
 fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     for given in &case.args.given {
-        let effect = given.opt.effect;
+        let effect = match given.opt.takes {
+            super::table::Takes::Maybe(Kind::True) if !is_true(given.value.as_ref()) => Effect::READ,
+            _ => given.opt.effect,
+        };
         judge.flag(effect);
         let risk = judge.class(effect);
         if risk > Risk::ReadOnly || effect.endless || effect.interactive {
@@ -220,7 +227,11 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
     let name = case.entry.name;
     let guest = judge.locus == Locus::Guest;
     match kind {
-        Kind::Any | Kind::Num | Kind::Command | Kind::Line => {}
+        Kind::Any | Kind::Num | Kind::True | Kind::Command | Kind::Line => {}
+        Kind::Sid => {
+            let vmid = word.text.rsplit(':').next().unwrap_or("").to_owned();
+            judge.affects_guest(Some(&Word { text: vmid.into(), ..borrow(word) }));
+        }
         Kind::Read => judge.reads(word),
         Kind::Write => judge.writes(word, name),
         Kind::Lose => lose(judge, name, word),

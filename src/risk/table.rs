@@ -68,6 +68,10 @@ pub enum Kind {
     Package,
     /// A URL.
     Url,
+    /// A boolean: the option counts only when it is true.
+    True,
+    /// A resource of the HA manager: `vm:104`.
+    Sid,
     /// A mode for chmod.
     Mode,
     /// A value with a rule of its own, by the rule's name.
@@ -122,6 +126,8 @@ pub struct Form {
 pub struct Verb {
     /// One or more words: `guest exec`.
     pub name: &'static str,
+    /// Only its whole name counts, no beginning of it.
+    pub alias: bool,
     /// What it accepts and does.
     pub form: Form,
 }
@@ -290,7 +296,8 @@ impl Entry {
         let form = Form::read(words, hint)?;
         let before = self.verbs.len();
         for name in names.split('|').map(str::trim).filter(|name| !name.is_empty()) {
-            self.verbs.push(Verb { name, form: form.clone() });
+            let alias = name.starts_with('~');
+            self.verbs.push(Verb { name: name.trim_start_matches('~'), alias, form: form.clone() });
         }
         self.twins = self.verbs.len() - before;
         Ok(())
@@ -422,6 +429,8 @@ impl Kind {
             "package" => Kind::Package,
             "url" => Kind::Url,
             "mode" => Kind::Mode,
+            "true" => Kind::True,
+            "sid" => Kind::Sid,
             _ if super::special::VALUES.contains(&word) => Kind::Checked(word),
             _ => return Err("no such kind of operand"),
         })

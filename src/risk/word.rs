@@ -26,6 +26,8 @@ pub struct Word<'a> {
     pub text: Cow<'a, str>,
     /// How much of it is known.
     pub value: Value,
+    /// The known text after the last piece that is not known.
+    pub ending: String,
     /// Holds a shell pattern.
     pub glob: bool,
     /// Comes from a brace expansion.
@@ -48,6 +50,7 @@ impl<'a> Word<'a> {
         Self {
             text: text.into(),
             value: Value::Known,
+            ending: String::new(),
             glob: false,
             brace: false,
             expanded: false,
@@ -196,6 +199,7 @@ struct Reader<'v, 'f, 'a> {
     value: Value,
     /// Text after the first unknown piece is dropped: only a beginning is kept.
     open: bool,
+    ending: String,
     glob: bool,
     brace: bool,
     expanded: bool,
@@ -215,6 +219,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             texts: vec![String::new()],
             value: Value::Known,
             open: false,
+            ending: String::new(),
             glob: false,
             brace: false,
             expanded: false,
@@ -226,18 +231,22 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     }
 
     fn push(&mut self, c: char) {
-        if !self.open {
-            for text in &mut self.texts {
-                text.push(c);
-            }
+        if self.open {
+            self.ending.push(c);
+            return;
+        }
+        for text in &mut self.texts {
+            text.push(c);
         }
     }
 
     fn push_str(&mut self, more: &str) {
-        if !self.open {
-            for text in &mut self.texts {
-                text.push_str(more);
-            }
+        if self.open {
+            self.ending.push_str(more);
+            return;
+        }
+        for text in &mut self.texts {
+            text.push_str(more);
         }
     }
 
@@ -247,6 +256,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
         let value = if begins && !splits { Value::Tail } else { value };
         self.value = self.value.max(value);
         self.splits |= splits;
+        self.ending.clear();
         self.open = true;
     }
 
@@ -479,12 +489,23 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             return Vec::new();
         }
         let (value, splits, substituted) = (self.value, self.splits, self.substituted);
-        let (glob, brace, expanded) = (self.glob, self.brace, self.expanded);
+        let (glob, brace, expanded, ending) = (self.glob, self.brace, self.expanded, self.ending);
         self.texts
             .into_iter()
             .map(|text| {
                 let text = Cow::Owned(text);
-                Word { text, value, glob, brace, expanded, splits, substituted, fetched: None, span }
+                Word {
+                    text,
+                    value,
+                    ending: ending.clone(),
+                    glob,
+                    brace,
+                    expanded,
+                    splits,
+                    substituted,
+                    fetched: None,
+                    span,
+                }
             })
             .collect()
     }

@@ -80,6 +80,8 @@ pub const VALUES: &[&str] = &[
     "mountpoint",
     "delete",
     "remove",
+    "prune",
+    "disk",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -95,6 +97,8 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "features" => proxmox::features(judge, word),
         "mountpoint" => proxmox::mountpoint(judge, word),
         "delete" => proxmox::delete(judge, case, word),
+        "prune" => proxmox::prune(judge, word),
+        "disk" => proxmox::disk(judge, word),
         "remove" => proxmox::remove(judge, word),
         _ => {}
     }

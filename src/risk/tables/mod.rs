@@ -13,5 +13,6 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("network", include_str!("network.risk")),
     ("storage", include_str!("storage.risk")),
     ("system", include_str!("system.risk")),
-    ("proxmox", include_str!("proxmox.risk")),
+    ("proxmox-guests", include_str!("proxmox-guests.risk")),
+    ("proxmox-nodes", include_str!("proxmox-nodes.risk")),
 ];
