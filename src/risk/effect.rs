@@ -17,6 +17,8 @@ pub struct Effect {
     pub interactive: bool,
     /// Undoes nothing, but only pretends: the command then changes nothing (`--dry-run`).
     pub pretend: bool,
+    /// The command ends by itself after all, and needs nobody.
+    pub ends: bool,
     /// Acts on every guest of the node.
     pub everyone: bool,
     /// Takes the machine away: for good, if it happens later when nobody watches.
@@ -39,6 +41,7 @@ impl Effect {
         endless: false,
         interactive: false,
         pretend: false,
+        ends: false,
         everyone: false,
         power: false,
     };
@@ -57,6 +60,7 @@ impl Effect {
             "destroy" => Effect::of(Risk::Destructive),
             "node" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, ..read },
             "power" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, power: true, ..read },
+            "ends" => Effect { ends: true, ..read },
             "everyone" => Effect { everyone: true, ..read },
             "sensitive" => Effect { sensitive: true, ..read },
             "endless" => Effect { endless: true, ..read },
@@ -75,6 +79,7 @@ impl Effect {
             endless: self.endless | other.endless,
             interactive: self.interactive | other.interactive,
             pretend: self.pretend | other.pretend,
+            ends: self.ends | other.ends,
             everyone: self.everyone | other.everyone,
             power: self.power | other.power,
         }

@@ -170,6 +170,16 @@ impl Judge {
         }
     }
 
+    /// Whether something found so far does not end by itself.
+    pub fn unbounded(&self) -> bool {
+        self.flags.unbounded
+    }
+
+    /// What ran under a time limit has ended.
+    pub fn set_unbounded(&mut self, unbounded: bool) {
+        self.flags.unbounded = unbounded;
+    }
+
     /// Something else is acted on.
     pub fn affects(&mut self, affected: Affected) {
         self.affected.insert(affected);

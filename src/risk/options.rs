@@ -31,6 +31,8 @@ pub struct Arguments<'e, 'w> {
     pub unlisted: Vec<String>,
     /// The worst of the words that may turn out to be options.
     pub doubt: Option<Value>,
+    /// One of them may become several words.
+    pub doubt_splits: bool,
     /// A word begins as an option and its rest is not known.
     pub computed: bool,
     /// Where a nested command begins in the argument vector.
@@ -82,6 +84,7 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
                     continue;
                 }
                 self.out.doubt = self.out.doubt.max(Some(word.value));
+                self.out.doubt_splits |= word.splits;
                 self.out.computed |= word.text.starts_with('-');
             }
             self.operand(word);

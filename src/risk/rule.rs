@@ -18,6 +18,8 @@ use crate::api::Risk;
 pub struct Case<'e, 'w, 'a> {
     /// Its table entry.
     pub entry: &'e Entry,
+    /// The name under which it is called.
+    pub name: &'w str,
     /// Its argument vector.
     pub argv: &'w [Word<'a>],
     /// The same, read.
@@ -33,8 +35,8 @@ impl<'e> Case<'e, '_, '_> {
     /// `command:verb`, or `command:what` when there is no verb.
     pub fn code(&self, what: &str) -> String {
         match self.args.verb {
-            Some(verb) => format!("{}:{}", self.entry.name, verb.name.replace(' ', "-")),
-            None => format!("{}:{what}", self.entry.name),
+            Some(verb) => format!("{}:{}", self.name, verb.name.replace(' ', "-")),
+            None => format!("{}:{what}", self.name),
         }
     }
 
@@ -61,7 +63,8 @@ pub fn judge(judge: &mut Judge, entry: &Entry, argv: &[Word<'_>]) {
     {
         return;
     }
-    let case = Case { entry, argv, args: options::read(entry, argv) };
+    let name = argv.first().map_or(entry.name, |word| word.text.rsplit('/').next().unwrap_or(&word.text));
+    let case = Case { entry, name, argv, args: options::read(entry, argv) };
     if let Some(rule) = case.form().rule
         && special::read(judge, rule, &case)
     {
@@ -82,6 +85,10 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         effect.host = Risk::ReadOnly;
         effect.guest = Risk::ReadOnly;
     }
+    if case.args.given.iter().any(|given| given.opt.effect.ends) {
+        effect.endless = false;
+        effect.interactive = false;
+    }
     report(judge, case, effect, form.hint);
     given_options(judge, case);
     unlisted(judge, case);
@@ -100,8 +107,8 @@ fn verb_is_certain(judge: &mut Judge, case: &Case<'_, '_, '_>) -> bool {
     let risk = risk.max(judge.class(case.entry.form.effect));
     judge.find(
         risk,
-        format!("{}:unknown-verb", case.entry.name),
-        format!("{words} is not one known verb of {}", case.entry.name),
+        format!("{}:unknown-verb", case.name),
+        format!("{words} is not one known verb of {}", case.name),
         Some("write the verb out"),
     );
     given_options(judge, case);
@@ -154,7 +161,7 @@ fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 (Risk::Destructive, ..) => format!("{} executes something or loses data", shown(given.opt.name)),
                 _ => format!("{} changes something", shown(given.opt.name)),
             };
-            judge.find(risk, format!("{}:option-{name}", case.entry.name), message, given.opt.hint);
+            judge.find(risk, format!("{}:option-{name}", case.name), message, given.opt.hint);
         }
         let kind = match given.opt.takes {
             super::table::Takes::Nothing => continue,
@@ -180,7 +187,7 @@ fn unlisted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         });
         judge.find(
             if near { Risk::Destructive } else { Risk::ConfigMutation },
-            format!("{}:unlisted-option", case.entry.name),
+            format!("{}:unlisted-option", case.name),
             format!("{option} is not an option known to be harmless"),
             None,
         );
@@ -192,15 +199,18 @@ fn doubt(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.find(Risk::Destructive, "shell:computed-option", "which option is given is not known", None);
     }
     let inert = case.form().inert;
+    let runs = case.form().operands.iter().any(|kind| matches!(kind, Kind::Command | Kind::Line));
     let harmless = match case.args.doubt {
         None => true,
+        // A word that splits may become the nested command.
+        Some(_) if runs && case.args.doubt_splits => false,
         Some(Value::Open) => inert && case.argv.iter().all(|word| word.value != Value::Open || word.glob),
         Some(_) => inert,
     };
     if !harmless {
         judge.find(
             Risk::ConfigMutation,
-            format!("{}:unknown-word", case.entry.name),
+            format!("{}:unknown-word", case.name),
             "a word that is not known may be an option",
             Some("put -- before it, or write it out"),
         );
@@ -224,7 +234,7 @@ fn operands(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 
 /// Judges an operand or an option's value by its kind.
 pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<'_>) {
-    let name = case.entry.name;
+    let name = case.name;
     let guest = judge.locus == Locus::Guest;
     match kind {
         Kind::Any | Kind::Num | Kind::True | Kind::Command | Kind::Line => {}
@@ -320,7 +330,7 @@ fn nested(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     };
     let words = &case.argv[at..];
     judge.elsewhere(remote, |judge| match runs {
-        Kind::Line => judge.line(words, case.entry.name),
+        Kind::Line => judge.line(words, case.name),
         _ => judge.wrapped(words, case.entry),
     });
 }
@@ -376,7 +386,11 @@ impl Judge {
         self.argv_of(words);
         let detached = self.detached;
         self.detached |= matches!(entry.name, "nohup" | "setsid" | "env");
+        let unbounded = self.unbounded();
         self.dispatch(words);
+        if entry.name == "timeout" {
+            self.set_unbounded(unbounded);
+        }
         self.detached = detached;
     }
 

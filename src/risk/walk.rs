@@ -9,7 +9,7 @@ use super::{
     guard::{self, Refusal},
     judge::{Input, Judge, MAX_DEPTH, Shell},
     table::TABLES,
-    word::{self, Binding, Found, Kind, Word},
+    word::{self, Binding, Found, Kind, Value, Word},
 };
 use crate::api::Risk;
 
@@ -249,10 +249,41 @@ impl Judge {
             }
             self.depth -= 1;
         } else {
-            self.bind(var, Binding::Data);
+            let binding = self.loop_binding(words.unwrap_or(&[]), &values);
+            self.bind(var, binding);
             self.conditional(|judge| judge.node(body));
         }
         self.bind(var, Binding::Data);
+    }
+
+    /// What is known about a loop's variable when its values are not.
+    fn loop_binding(&self, words: &[Node], values: &[Word<'_>]) -> Binding {
+        if !self.plain_splitting {
+            return Binding::Data;
+        }
+        if let [Node { kind: NodeKind::Word { parts, .. }, .. }] = words
+            && let [Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }] = parts.as_slice()
+            && let NodeKind::Command { words, .. } = &command.kind
+            && self.peek(words).first().is_some_and(|word| word.is("seq"))
+        {
+            return Binding::Number;
+        }
+        match values {
+            [only] if only.value == Value::Tail && !only.text.is_empty() => {
+                Binding::Prefix(literal_beginning(&only.text))
+            }
+            [] => Binding::Data,
+            all if all
+                .iter()
+                .all(|word| matches!(word.value, Value::Known | Value::Tail) && word.text.starts_with('/')) =>
+            {
+                Binding::Prefix("/".to_owned())
+            }
+            all if all.iter().any(|word| word.glob || word.text.contains(char::is_whitespace)) => Binding::Data,
+            // A quoted list may hold blanks.
+            all if all.iter().any(|word| word.value >= Value::Data && !word.splits) => Binding::Data,
+            _ => Binding::Token,
+        }
     }
 
     fn arithmetic_loop(&mut self, parts: [&String; 3], body: &Node) {
@@ -422,6 +453,11 @@ impl Judge {
     fn overflowing(&mut self) -> bool {
         !self.count()
     }
+}
+
+/// The text before the first pattern character.
+fn literal_beginning(text: &str) -> String {
+    text.split(['*', '?', '[', '(']).next().unwrap_or("").to_owned()
 }
 
 static NOTHING: Node = Node::empty(NodeKind::Empty);

@@ -127,6 +127,10 @@ pub enum Binding {
     Text(String),
     /// Set by this script to something not known.
     Data,
+    /// The same, but one word without blanks.
+    Token,
+    /// One word that begins like this.
+    Prefix(String),
     /// Only digits, whatever they are.
     Number,
 }
@@ -431,6 +435,12 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                 self.push_str(&text);
             }
             Some(Binding::Number) => self.digits(),
+            Some(Binding::Token) => self.unknown(Value::Data, !quoted && !self.vars.plain_splitting()),
+            Some(Binding::Prefix(text)) if quoted || self.vars.plain_splitting() => {
+                let text = text.clone();
+                self.push_str(&text);
+                self.unknown(Value::Tail, false);
+            }
             Some(_) => self.unknown(Value::Data, !quoted),
             None => self.unknown(Value::Open, !quoted || matches!(name, "@")),
         }

@@ -12,7 +12,7 @@ use crate::{
 /// `curl` and `wget`.
 pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
-    let name = case.entry.name;
+    let name = case.name;
     for given in &case.args.given {
         let Some(value) = &given.value else { continue };
         match given.opt.name {

@@ -3,6 +3,7 @@
 //! A rule judges one command. `raw` rules read the argument vector themselves, `read` rules get it read by the table.
 
 mod builtin;
+mod database;
 mod expression;
 mod fetch;
 mod program;
@@ -50,6 +51,9 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "recursive-mode" => storage::recursive_mode(judge, case),
         "pager" => value::pager(judge, case),
         "script" => value::script(judge, case),
+        "interval" => value::interval(judge, case),
+        "sql" => database::sql(judge, case),
+        "redis" => database::redis(judge, case),
         "date" => value::date(judge, case),
         "service" => value::service(judge, case),
         "sysctl" => value::sysctl(judge, case),

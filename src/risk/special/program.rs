@@ -288,16 +288,16 @@ pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             .as_ref()
             .is_none_or(|code| code.value != Value::Known || DESTRUCTIVE.iter().any(|mark| code.text.contains(mark)));
         let risk = if hostile { Risk::Destructive } else { risk };
-        judge.find(risk, format!("{}:code", case.entry.name), "executes code that is not judged", None);
+        judge.find(risk, format!("{}:code", case.name), "executes code that is not judged", None);
     }
     if inline {
         return;
     }
     match case.args.operands.first() {
         Some(_) => {
-            judge.find(risk, format!("{}:program-file", case.entry.name), "executes a program that is not judged", None)
+            judge.find(risk, format!("{}:program-file", case.name), "executes a program that is not judged", None)
         }
-        None if case.has("m") => judge.find(risk, format!("{}:module", case.entry.name), "runs a module", None),
+        None if case.has("m") => judge.find(risk, format!("{}:module", case.name), "runs a module", None),
         None if case
             .args
             .given
@@ -305,11 +305,11 @@ pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             .any(|given| matches!(given.opt.name, "--version" | "V" | "--help" | "h" | "v")) => {}
         None if judge.input == Input::Closed => {
             judge.flag(crate::risk::effect::Effect { interactive: true, ..crate::risk::effect::Effect::READ });
-            judge.find(Risk::ConfigMutation, format!("{}:interactive", case.entry.name), "waits for a person", None);
+            judge.find(Risk::ConfigMutation, format!("{}:interactive", case.name), "waits for a person", None);
         }
         None => judge.find(
             Risk::Destructive,
-            format!("{}:piped-code", case.entry.name),
+            format!("{}:piped-code", case.name),
             "executes what comes through a pipe",
             None,
         ),

@@ -20,7 +20,7 @@ pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             Some(code) if code.value == Value::Data && code.fetched.is_some() => {
                 fetched(judge, code.fetched.as_deref().unwrap_or(""));
             }
-            Some(code) => judge.nested_word(code, shell, case.entry.name),
+            Some(code) => judge.nested_word(code, shell, case.name),
             None => judge.find(Risk::Destructive, "shell:computed-code", "there is no code after -c", None),
         }
     } else if case.has("s") || first.is_none() {
@@ -96,6 +96,7 @@ pub fn xargs(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let outer = case.args.command.unwrap_or(case.argv.len());
     let options = Case {
         entry: case.entry,
+        name: case.name,
         argv: &case.argv[..outer],
         args: crate::risk::options::read(case.entry, &case.argv[..outer]),
     };
@@ -131,7 +132,7 @@ pub fn deferred(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     judge.find(
         Risk::Destructive,
-        format!("{}:deferred", case.entry.name),
+        format!("{}:deferred", case.name),
         "runs later, when nobody watches",
         Some("run the command itself"),
     );

@@ -74,7 +74,7 @@ pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 pub fn truncating(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     if let Some(target) = case.value(&["t", "--target-directory"]).or(case.args.operands.last()) {
-        judge.writes(target, case.entry.name);
+        judge.writes(target, case.name);
     }
     let sources = case.args.operands.len().saturating_sub(1);
     for source in &case.args.operands[..sources] {
@@ -95,7 +95,7 @@ pub fn recursive_mode(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         if (recursive && (system || operand.value >= Value::Data)) || fatal {
             judge.find(
                 Risk::Destructive,
-                format!("{}:system", case.entry.name),
+                format!("{}:system", case.name),
                 format!("changes the rights of {}", operand.shown()),
                 None,
             );

@@ -183,7 +183,7 @@ pub fn ping(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     if case.has("f") {
         judge.find(Risk::ConfigMutation, "ping:flood", "floods the network", None);
     }
-    if case.entry.name != "fping" && !case.has("c") && !case.has("w") && !case.has("V") {
+    if case.name != "fping" && !case.has("c") && !case.has("w") && !case.has("V") {
         judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
         judge.find(Risk::ReadOnly, "ping:endless", "does not end by itself", Some("use ping -c 3"));
     }
@@ -212,7 +212,7 @@ pub fn service(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 /// Old network tools: listing is harmless, setting may cut the way.
 pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let words: Vec<&str> = case.argv[1..].iter().map(|word| word.text.as_ref()).collect();
-    let harmless = match case.entry.name {
+    let harmless = match case.name {
         "arp" => words.iter().all(|word| matches!(*word, "-a" | "-n" | "-e" | "-an" | "-v")),
         "route" => words.iter().all(|word| matches!(*word, "-n" | "-e" | "-ee" | "-v" | "-6")),
         "ifconfig" | "iwconfig" => words.len() <= 1 && words.iter().all(|word| !word.contains('=')),
@@ -252,7 +252,7 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     };
     let known = case.argv.iter().all(|word| word.value == Value::Known);
     if !(harmless && known) {
-        judge.find(Risk::Destructive, format!("{}:change", case.entry.name), "may cut the way to this system", None);
+        judge.find(Risk::Destructive, format!("{}:change", case.name), "may cut the way to this system", None);
     }
 }
 
@@ -265,7 +265,8 @@ pub fn rsync(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.affects_host(Some(&Word::known(host)));
         }
     }
-    if let Some(target) = case.args.operands.last().filter(|word| !word.text.contains(':')) {
+    let pretends = case.args.given.iter().any(|given| given.opt.effect.pretend);
+    if let Some(target) = case.args.operands.last().filter(|word| !word.text.contains(':') && !pretends) {
         judge.writes(target, "rsync");
     }
 }
@@ -396,4 +397,15 @@ pub fn lxc_attach(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.argv_of(words);
         judge.dispatch(words);
     });
+}
+
+/// `vmstat 1`: an interval without a count does not end.
+pub fn interval(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let number = |word: &&Word<'_>| word.literal().is_some_and(|text| text.parse::<f64>().is_ok());
+    if case.args.operands.iter().filter(number).count() == 1 {
+        judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
+        let name = case.name;
+        judge.find(Risk::ReadOnly, format!("{name}:endless"), "does not end by itself", Some("add a count: 1 5"));
+    }
 }

@@ -12,6 +12,8 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("containers", include_str!("containers.risk")),
     ("network", include_str!("network.risk")),
     ("storage", include_str!("storage.risk")),
+    ("databases", include_str!("databases.risk")),
+    ("services", include_str!("services.risk")),
     ("system", include_str!("system.risk")),
     ("proxmox-guests", include_str!("proxmox-guests.risk")),
     ("proxmox-nodes", include_str!("proxmox-nodes.risk")),

@@ -1,0 +1,428 @@
+//! Database clients: a statement is ReadOnly when it is a query of functions known to change nothing.
+
+use crate::{
+    api::Risk,
+    risk::{
+        Locus,
+        effect::Effect,
+        judge::{Input, Judge},
+        rule::{Case, options_only},
+        word::{Value, Word},
+    },
+};
+
+/// Words that may stand before a parenthesis in a query and change nothing.
+const HARMLESS_CALLS: &[&str] = &[
+    "ABS",
+    "AND",
+    "ANY",
+    "AS",
+    "AVG",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "COALESCE",
+    "CONCAT",
+    "COUNT",
+    "CURRENT_DATABASE",
+    "CURRENT_DATE",
+    "CURRENT_SCHEMA",
+    "CURRENT_SETTING",
+    "CURRENT_USER",
+    "DATABASE",
+    "DATE",
+    "DATE_FORMAT",
+    "DATE_TRUNC",
+    "DATEDIFF",
+    "DATETIME",
+    "DISTINCT",
+    "EXISTS",
+    "EXTRACT",
+    "FILTER",
+    "FORMAT",
+    "FROM",
+    "GREATEST",
+    "GROUP_CONCAT",
+    "HAVING",
+    "IF",
+    "IFNULL",
+    "IN",
+    "JOIN",
+    "JSON_EXTRACT",
+    "LEAST",
+    "LEFT",
+    "LENGTH",
+    "LIKE",
+    "LOWER",
+    "MAX",
+    "MIN",
+    "NOT",
+    "NOW",
+    "NULLIF",
+    "ON",
+    "OR",
+    "OVER",
+    "PG_DATABASE_SIZE",
+    "PG_IS_IN_RECOVERY",
+    "PG_POSTMASTER_START_TIME",
+    "PG_RELATION_SIZE",
+    "PG_SIZE_PRETTY",
+    "PG_TABLE_SIZE",
+    "PG_TOTAL_RELATION_SIZE",
+    "PG_INDEXES_SIZE",
+    "REGCLASS",
+    "REPLACE",
+    "RIGHT",
+    "ROUND",
+    "ROW_NUMBER",
+    "SELECT",
+    "STRFTIME",
+    "STRING_AGG",
+    "SUBSTR",
+    "SUBSTRING",
+    "SUM",
+    "THEN",
+    "TO_CHAR",
+    "TRIM",
+    "UNION",
+    "UPPER",
+    "USING",
+    "VALUES",
+    "VERSION",
+    "WHEN",
+    "WHERE",
+    "WITH",
+    "ALL",
+    "SQLITE_VERSION",
+];
+
+/// Words that make a statement that begins as a query something else.
+const NOT_A_QUERY: &[&str] = &[
+    "INTO",
+    "UPDATE",
+    "DELETE",
+    "INSERT",
+    "DROP",
+    "TRUNCATE",
+    "ALTER",
+    "CREATE",
+    "GRANT",
+    "REVOKE",
+    "COPY",
+    "CALL",
+    "EXECUTE",
+    "DO",
+    "LOAD_FILE",
+    "OUTFILE",
+    "DUMPFILE",
+    "ATTACH",
+    "MERGE",
+    "LOCK",
+    "ANALYZE",
+    "SET",
+];
+
+/// Words that lose data wherever they stand.
+const LOSES: &[&str] = &[
+    "DROP",
+    "TRUNCATE",
+    "DELETE",
+    "ATTACH",
+    "OUTFILE",
+    "DUMPFILE",
+    "SHUTDOWN",
+    "PURGE",
+    "REVOKE",
+    "VACUUM",
+    "PROGRAM",
+    "LO_EXPORT",
+    "LO_IMPORT",
+    "PG_TERMINATE_BACKEND",
+    "LOAD_EXTENSION",
+    "WRITEFILE",
+    "RESET",
+    "KILL",
+    "FLUSH",
+];
+
+/// `psql -c`, `mysql -e`, `sqlite3 FILE SQL`: every statement counts.
+pub fn sql(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    options_only(judge, case);
+    for given in &case.args.given {
+        if matches!(given.opt.name, "h" | "--host")
+            && let Some(host) = given.value.as_ref().filter(|host| !is_local(host))
+        {
+            judge.affects_host(Some(host));
+            judge.find(Risk::ConfigMutation, format!("{}:other-system", case.name), "acts on another system", None);
+        }
+    }
+    if case.args.given.iter().any(|given| given.opt.effect.pretend) {
+        return;
+    }
+    let inline =
+        case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "--command" | "--execute" | "-cmd"));
+    let mut statements: Vec<&Word<'_>> = inline.filter_map(|given| given.value.as_ref()).collect();
+    if case.entry.name == "sqlite3" {
+        statements.extend(case.args.operands.iter().skip(1));
+    }
+    if statements.is_empty() {
+        return without_statement(judge, case);
+    }
+    for statement in statements {
+        match statement.literal() {
+            Some(text) => report(judge, case, text),
+            None => judge.find(
+                Risk::Destructive,
+                format!("{}:computed-code", case.name),
+                "what is executed is not known",
+                Some("write the statement out"),
+            ),
+        }
+    }
+}
+
+fn is_local(host: &Word<'_>) -> bool {
+    host.literal().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "::1") || host.starts_with('/'))
+}
+
+fn without_statement(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    match judge.input.clone() {
+        Input::Text(text) => report(judge, case, &text),
+        Input::Closed => {
+            judge.flag(Effect { interactive: true, ..Effect::READ });
+            judge.find(
+                Risk::ConfigMutation,
+                format!("{}:interactive", case.name),
+                "waits for a person",
+                Some("give the statement as an argument"),
+            );
+        }
+        Input::Fetched(_) | Input::Opaque => {
+            judge.find(Risk::Destructive, format!("{}:piped-code", case.name), "executes what is not known", None);
+        }
+    }
+}
+
+fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, text: &str) {
+    let risk = text_class(text, judge.locus);
+    let message = match risk {
+        Risk::ReadOnly => return,
+        Risk::ConfigMutation => "the statement changes data or is not known to be a query",
+        Risk::Destructive => "the statement loses data or executes something",
+    };
+    judge.find(risk, format!("{}:statement", case.name), message, None);
+}
+
+/// The class of all statements in a text.
+fn text_class(text: &str, locus: Locus) -> Risk {
+    if text.contains("/*!") || text.contains("$$") || text.contains("\\!") {
+        return Risk::Destructive;
+    }
+    let Some(statements) = split(text) else { return Risk::Destructive };
+    statements.iter().map(|statement| statement_class(statement, locus)).max().unwrap_or(Risk::ReadOnly)
+}
+
+/// The statements without strings and comments; `None` when a string does not end.
+fn split(text: &str) -> Option<Vec<String>> {
+    let mut statements = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let current = statements.last_mut()?;
+        match c {
+            '\'' | '"' | '`' => {
+                loop {
+                    match chars.next()? {
+                        '\\' => {
+                            chars.next();
+                        }
+                        end if end == c => break,
+                        _ => {}
+                    }
+                }
+                // A quoted name may be a function's.
+                current.push_str(if c == '\'' { " x " } else { "quoted" });
+            }
+            '-' if chars.peek() == Some(&'-') => {
+                while chars.peek().is_some_and(|c| *c != '\n') {
+                    chars.next();
+                }
+            }
+            '/' if chars.peek() == Some(&'*') => return None,
+            ';' => statements.push(String::new()),
+            c => current.push(c.to_ascii_uppercase()),
+        }
+    }
+    Some(statements)
+}
+
+fn statement_class(statement: &str, locus: Locus) -> Risk {
+    let trimmed = statement.trim();
+    if trimmed.is_empty() {
+        return Risk::ReadOnly;
+    }
+    if let Some(meta) = trimmed.strip_prefix(['\\', '.']) {
+        return meta_class(meta);
+    }
+    let words: Vec<&str> =
+        trimmed.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+    if has(LOSES) {
+        return Risk::Destructive;
+    }
+    let first = words.first().copied().unwrap_or("");
+    let query = match first {
+        "SELECT" | "WITH" | "TABLE" | "VALUES" | "EXPLAIN" => !has(NOT_A_QUERY) && calls_are_harmless(trimmed),
+        "SHOW" | "DESCRIBE" | "DESC" | "USE" => !trimmed.contains('('),
+        "PRAGMA" => !trimmed.contains('='),
+        _ => false,
+    };
+    match first {
+        _ if query => Risk::ReadOnly,
+        "UPDATE" if !words.contains(&"WHERE") => Risk::Destructive,
+        "SELECT" | "WITH" | "EXPLAIN" | "INSERT" | "UPDATE" | "CREATE" | "ALTER" | "GRANT" | "ANALYZE" | "REINDEX"
+        | "COMMENT" | "BEGIN" | "COMMIT" | "START" | "SET" | "REFRESH" | "CHECK" | "OPTIMIZE" | "PRAGMA" | "RENAME" => {
+            Risk::ConfigMutation
+        }
+        _ if locus == Locus::Guest => Risk::ConfigMutation,
+        _ => Risk::Destructive,
+    }
+}
+
+/// Meta commands of psql (`\dt`) and sqlite3 (`.tables`).
+fn meta_class(meta: &str) -> Risk {
+    const HARMLESS: &[&str] = &[
+        "L",
+        "L+",
+        "LIST",
+        "D",
+        "D+",
+        "DT",
+        "DT+",
+        "DU",
+        "DU+",
+        "DN",
+        "DI",
+        "DV",
+        "DS",
+        "DF",
+        "DX",
+        "DP",
+        "DB",
+        "DRDS",
+        "CONNINFO",
+        "X",
+        "TIMING",
+        "ENCODING",
+        "TABLES",
+        "SCHEMA",
+        "DATABASES",
+        "INDEXES",
+        "INDICES",
+        "HEADERS",
+        "MODE",
+        "DUMP",
+        "DBINFO",
+        "SHOW",
+        "STATS",
+        "HELP",
+        "WIDTH",
+        "FULLSCHEMA",
+        "Q",
+        "QUIT",
+        "EXIT",
+        "PSET",
+        "DBCONFIG",
+        "VERSION",
+        "C",
+    ];
+    let name = meta.split_whitespace().next().unwrap_or("");
+    if HARMLESS.contains(&name) && !meta.contains(['|', '\\', '>']) { Risk::ReadOnly } else { Risk::Destructive }
+}
+
+/// Whether each word before a parenthesis is known to change nothing.
+fn calls_are_harmless(statement: &str) -> bool {
+    let mut word = String::new();
+    let mut last = String::new();
+    for c in statement.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            word.push(c);
+            continue;
+        }
+        if !word.is_empty() {
+            last = std::mem::take(&mut word);
+        }
+        match c {
+            '(' if !last.is_empty() && !HARMLESS_CALLS.contains(&last.as_str()) => return false,
+            ' ' | '\t' | '\n' => {}
+            _ => last.clear(),
+        }
+    }
+    true
+}
+
+/// `redis-cli [OPTIONS] COMMAND …`.
+pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    const READS: &[&str] = &[
+        "ping",
+        "info",
+        "get",
+        "mget",
+        "strlen",
+        "exists",
+        "keys",
+        "scan",
+        "dbsize",
+        "ttl",
+        "pttl",
+        "type",
+        "llen",
+        "lrange",
+        "lindex",
+        "hget",
+        "hgetall",
+        "hkeys",
+        "hlen",
+        "smembers",
+        "scard",
+        "sismember",
+        "zrange",
+        "zcard",
+        "zscore",
+        "time",
+        "lastsave",
+        "role",
+        "object",
+        "memory",
+        "slowlog",
+        "latency",
+        "command",
+        "echo",
+        "randomkey",
+        "xlen",
+        "xrange",
+        "xinfo",
+    ];
+    const WRITES: &[&str] = &[
+        "set", "mset", "hset", "lpush", "rpush", "sadd", "zadd", "expire", "incr", "decr", "publish", "bgsave", "save",
+        "setex", "select", "persist",
+    ];
+    options_only(judge, case);
+    let words: Vec<String> = case.args.operands.iter().map(|word| word.text.to_ascii_lowercase()).collect();
+    let known = case.args.operands.iter().all(|word| word.value <= Value::Tail);
+    let risk = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] if case.has("--bigkeys") || case.has("--version") || case.has("v") => Risk::ReadOnly,
+        ["config", "get", ..]
+        | ["client", "list" | "info", ..]
+        | ["cluster", "info" | "nodes", ..]
+        | ["acl", "list" | "whoami", ..] => Risk::ReadOnly,
+        ["slowlog" | "latency", "reset", ..] | ["memory", "purge", ..] => Risk::ConfigMutation,
+        [first, ..] if READS.contains(first) => Risk::ReadOnly,
+        [first, ..] if WRITES.contains(first) => Risk::ConfigMutation,
+        _ => Risk::Destructive,
+    };
+    let risk = if known { risk } else { risk.max(Risk::ConfigMutation) };
+    if risk > Risk::ReadOnly {
+        judge.find(risk, "redis-cli:command", "changes or loses data, or is not known", None);
+    }
+}
