@@ -6,3 +6,4 @@
 mod corpus;
 mod gaps;
 mod homelab;
+mod proxmox;
