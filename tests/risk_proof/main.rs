@@ -3,7 +3,9 @@
 //! Owns: a corpus of labelled lines, properties, and oracles that know nothing of the classifier: two real shells,
 //! a second parser and a list of every verb of Proxmox's tools.
 
+mod argv_oracle;
 mod corpus;
 mod gaps;
 mod homelab;
 mod proxmox;
+mod sandbox;
