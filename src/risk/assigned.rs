@@ -114,7 +114,14 @@ fn collect(node: &Node, names: &mut Vec<(String, bool)>, all: &mut bool) {
             }
         }
         NodeKind::For { var, .. } | NodeKind::Select { var, .. } => names.push((var.clone(), false)),
-        NodeKind::ArithmeticCommand { .. } | NodeKind::ForArith { .. } => *all = true,
+        NodeKind::ArithmeticCommand { raw_content, .. } => {
+            super::arithmetic::names(raw_content, &mut |name| names.push((name.to_owned(), true)))
+        }
+        NodeKind::ForArith { init, cond, incr, .. } => {
+            for part in [init, cond, incr] {
+                super::arithmetic::names(part, &mut |name| names.push((name.to_owned(), true)));
+            }
+        }
         _ => {}
     }
 }
@@ -130,6 +137,18 @@ fn counts(value: &str, name: &str) -> bool {
                 .filter(|part| !part.is_empty())
                 .all(|part| part.trim_start_matches('$') == name || part.bytes().all(|b| b.is_ascii_digit()))
         })
+}
+
+/// Whether a part of a script may set one of the names in an arithmetic text to something that is no number.
+pub fn spoils(body: &Node, text: &str) -> bool {
+    let mut names: Vec<(String, bool)> = Vec::new();
+    let mut all = false;
+    visit(body, &mut |node| collect(node, &mut names, &mut all));
+    let mut spoilt = all;
+    super::arithmetic::names(text, &mut |name| {
+        spoilt |= names.iter().any(|(other, number)| other == name && !*number);
+    });
+    spoilt
 }
 
 /// Forgets every variable that an arithmetic text names.

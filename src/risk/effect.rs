@@ -19,6 +19,8 @@ pub struct Effect {
     pub pretend: bool,
     /// The command ends by itself after all, and needs nobody.
     pub ends: bool,
+    /// Executes the commands that it reads from its standard input.
+    pub commands: bool,
     /// Acts on every guest of the node.
     pub everyone: bool,
     /// Takes the machine away: for good, if it happens later when nobody watches.
@@ -42,6 +44,7 @@ impl Effect {
         interactive: false,
         pretend: false,
         ends: false,
+        commands: false,
         everyone: false,
         power: false,
     };
@@ -61,6 +64,7 @@ impl Effect {
             "node" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, ..read },
             "power" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, power: true, ..read },
             "ends" => Effect { ends: true, ..read },
+            "commands" => Effect { interactive: true, commands: true, ..read },
             "everyone" => Effect { everyone: true, ..read },
             "sensitive" => Effect { sensitive: true, ..read },
             "endless" => Effect { endless: true, ..read },
@@ -80,6 +84,7 @@ impl Effect {
             interactive: self.interactive | other.interactive,
             pretend: self.pretend | other.pretend,
             ends: self.ends | other.ends,
+            commands: self.commands | other.commands,
             everyone: self.everyone | other.everyone,
             power: self.power | other.power,
         }

@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 use super::{
     Affected, Flags, Locus, Reason, Verdict,
     effect::Effect,
-    word::{Binding, Variables, Word},
+    word::{Binding, Value, Variables, Word},
 };
 use crate::api::Risk;
 
@@ -37,6 +37,8 @@ pub enum Input {
 const MAX_COMMANDS: usize = 300;
 /// The most texts within texts (`sh -c "sh -c …"`).
 pub const MAX_DEPTH: usize = 8;
+/// The most directories that are followed at once.
+const MAX_DIRECTORIES: usize = 8;
 /// The most reasons kept; the class takes all into account.
 const MAX_REASONS: usize = 64;
 
@@ -52,6 +54,10 @@ pub struct Judge {
     pub variables: Vec<(String, Binding)>,
     /// Whether unquoted words split at blanks only.
     pub plain_splitting: bool,
+    /// The directories in which the present command may run; empty while no `cd` was seen, `?` for an unknown one.
+    pub directories: Vec<String>,
+    /// How many enclosing constructs may or may not run.
+    pub conditions: usize,
     /// Functions defined by this script.
     pub functions: Vec<String>,
     /// How many texts this one is nested in.
@@ -90,6 +96,8 @@ impl Judge {
             input: Input::Closed,
             variables: Vec::new(),
             plain_splitting: true,
+            directories: Vec::new(),
+            conditions: 0,
             functions: Vec::new(),
             depth: 0,
             substitutions: 0,
@@ -110,6 +118,11 @@ impl Judge {
     /// How many reasons there are.
     pub fn reasons(&self) -> usize {
         self.reasons.len()
+    }
+
+    /// The worst class among the reasons after the first `before`.
+    pub fn worst_since(&self, before: usize) -> Risk {
+        self.reasons.iter().skip(before).map(|reason| reason.risk).max().unwrap_or(Risk::ReadOnly)
     }
 
     /// The byte at which a character of the whole text stands.
@@ -215,20 +228,50 @@ impl Judge {
 
     /// Judges something whose variable assignments do not last: a subshell, a part of a pipeline.
     pub fn isolated(&mut self, judge: impl FnOnce(&mut Self)) {
-        let saved = (self.variables.clone(), self.plain_splitting);
+        let saved = (self.variables.clone(), self.plain_splitting, self.directories.clone());
         judge(self);
-        (self.variables, self.plain_splitting) = saved;
+        (self.variables, self.plain_splitting, self.directories) = saved;
     }
 
     /// Judges something that may or may not run: what it assigns is not known afterwards.
     pub fn conditional(&mut self, judge: impl FnOnce(&mut Self)) {
         let saved = self.variables.clone();
+        self.conditions += 1;
         judge(self);
+        self.conditions -= 1;
         for (name, value) in &mut self.variables {
             if !saved.iter().any(|(known, before)| known == name && before == value) {
                 *value = Binding::Data;
             }
         }
+    }
+
+    /// From here on commands run in this directory, or may do so inside a condition.
+    pub fn enter_directory(&mut self, path: &Word<'_>) {
+        let relative = !path.text.starts_with('/');
+        let before = std::mem::take(&mut self.directories);
+        let target = match path.value {
+            Value::Known | Value::Tail => path.text.trim_end_matches('/').to_owned(),
+            Value::Data | Value::Open => "?".to_owned(),
+        };
+        let mut entered: Vec<String> = match (relative && target != "?", before.as_slice()) {
+            (true, []) => vec![target],
+            (true, known) => known.iter().map(|base| format!("{base}/{target}")).collect(),
+            (false, _) => vec![target],
+        };
+        if self.conditions > 0 {
+            entered.extend(before);
+        }
+        entered.truncate(MAX_DIRECTORIES);
+        self.directories = entered;
+    }
+
+    /// The paths that `path` may mean where the present command runs.
+    pub fn resolved(&self, path: &str) -> Vec<String> {
+        if path.starts_with('/') || self.directories.is_empty() {
+            return vec![path.to_owned()];
+        }
+        self.directories.iter().map(|base| format!("{base}/{path}")).collect()
     }
 
     /// The finished answer.

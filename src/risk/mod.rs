@@ -3,6 +3,7 @@
 //! ReadOnly needs proof; Destructive needs only suspicion; ConfigMutation is what remains. Joins never lower.
 //! Invariant: no client, no runtime, no clock, no randomness, no file is read here.
 
+mod arithmetic;
 mod assigned;
 mod effect;
 mod environment;

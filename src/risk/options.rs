@@ -271,6 +271,10 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
 
     fn give_next(&mut self, opt: &'e Opt) {
         let value = self.words.get(self.at).map(borrow);
+        if let Some(word) = value.as_ref().filter(|word| word.splits && word.value >= Value::Data) {
+            self.out.doubt = self.out.doubt.max(Some(word.value));
+            self.out.doubt_splits = true;
+        }
         self.at += usize::from(value.is_some());
         self.give(opt, value);
     }

@@ -82,10 +82,57 @@ const SECRET_SUFFIX: &[&str] =
 /// Whether reading a path shows secrets.
 pub fn is_secret(path: &str, whole: bool) -> bool {
     let path = normalise(path);
+    if path.ends_with(".pub") {
+        return false;
+    }
     let key = path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub");
     key || path.contains("/.ssh/id_") && !path.ends_with(".pub")
         || SECRET_PREFIX.iter().any(|prefix| path.starts_with(prefix))
         || (whole && SECRET_SUFFIX.iter().any(|suffix| path.ends_with(suffix)))
+}
+
+/// Files that a pattern is tried on.
+const SECRET_FILES: &[&str] = &[
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/root/.ssh/id_rsa",
+    "/root/.ssh/id_ed25519",
+    "/root/.bash_history",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/pve/priv/authkey.key",
+    "/etc/pve/priv/shadow.cfg",
+    "/root/.my.cnf",
+    "/root/.pgpass",
+    "/root/.netrc",
+    "/etc/shadow-",
+    "/proc/1/environ",
+    "/proc/self/environ",
+];
+
+/// Whether a shell pattern may name a secret.
+pub fn may_match_secret(pattern: &str) -> bool {
+    SECRET_FILES.iter().any(|path| matches_glob(pattern.as_bytes(), path.as_bytes(), 64))
+}
+
+/// `*`, `?` and `[…]`, where `[…]` stands for any one character.
+fn matches_glob(pattern: &[u8], path: &[u8], budget: usize) -> bool {
+    let Some(budget) = budget.checked_sub(1) else { return true };
+    match (pattern.first(), path.first()) {
+        (None, None) => true,
+        (Some(b'*'), _) => {
+            let stop = path.iter().position(|b| *b == b'/').unwrap_or(path.len());
+            (0..=stop).any(|skip| matches_glob(&pattern[1..], &path[skip..], budget))
+        }
+        (Some(b'['), Some(c)) if *c != b'/' => {
+            let end = pattern.iter().position(|b| *b == b']').map_or(pattern.len(), |at| at + 1);
+            matches_glob(&pattern[end..], &path[1..], budget)
+        }
+        (Some(b'?'), Some(c)) if *c != b'/' => matches_glob(&pattern[1..], &path[1..], budget),
+        (Some(a), Some(b)) if a == b => matches_glob(&pattern[1..], &path[1..], budget),
+        _ => false,
+    }
 }
 
 /// Writing below these loses guests, storage or the kernel wherever it happens.
@@ -178,7 +225,10 @@ const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", 
 
 /// The class of writing to a path and why; `None` when it writes nothing. `whole` is false for a known beginning.
 pub fn writing(path: &str, whole: bool, locus: Locus) -> Option<(Risk, String)> {
-    let path = normalise(path);
+    if path.starts_with('?') {
+        return Some((Risk::Destructive, "writes into a directory that is not known".to_owned()));
+    }
+    let path = normalise(&climbed(path));
     if whole && SINKS.contains(&path.as_str()) || path.starts_with("/dev/fd/") || path == "-" {
         return None;
     }
@@ -188,10 +238,22 @@ pub fn writing(path: &str, whole: bool, locus: Locus) -> Option<(Risk, String)> 
     if is_fatal(&path, locus) {
         return Some((Risk::Destructive, format!("writes to {path}, which keeps the system running or safe")));
     }
+    if !whole && may_become_fatal(&path, locus) || path == "/" {
+        return Some((Risk::Destructive, format!("may write below {path} what keeps the system running or safe")));
+    }
     if !whole && (path == "/" || path.matches('/').count() < 2 && path.starts_with('/')) {
         return Some((Risk::Destructive, format!("writes to a file whose path is not known beyond {path}")));
     }
     Some((Risk::ConfigMutation, format!("writes to {path}")))
+}
+
+/// A relative path that climbs out of its directory is judged as if it climbed to the top.
+fn climbed(path: &str) -> String {
+    if path.starts_with('/') || !path.split('/').any(|part| part == "..") {
+        return path.to_owned();
+    }
+    let rest: Vec<&str> = path.split('/').skip_while(|part| matches!(*part, ".." | "." | "")).collect();
+    format!("/{}", rest.join("/"))
 }
 
 /// Whether losing or rewriting this path loses the system, its guests or the way to it.
@@ -203,6 +265,18 @@ pub fn is_fatal(path: &str, locus: Locus) -> bool {
         || path.contains("/.ssh/authorized_keys")
         || path.contains("/.bashrc")
         || (locus == Locus::Host && below(FATAL_ON_NODE))
+}
+
+/// Whether a path that begins like this may turn out to be fatal.
+fn may_become_fatal(path: &str, locus: Locus) -> bool {
+    let above = |list: &[&str]| list.iter().any(|entry| entry.starts_with(path));
+    path.len() > 1 && (above(FATAL) || above(FATAL_FILES) || (locus == Locus::Host && above(FATAL_ON_NODE)))
+}
+
+/// A directory into which an archive or several files are written; the class and why.
+pub fn filling(path: &str, locus: Locus) -> Option<(Risk, String)> {
+    let path = normalise(path);
+    writing(&format!("{}/", path.trim_end_matches('/')), false, locus)
 }
 
 /// Directories in which everything is temporary.

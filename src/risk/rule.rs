@@ -5,7 +5,7 @@
 use super::{
     Locus,
     effect::Effect,
-    judge::{Judge, Shell},
+    judge::{Input, Judge, Shell},
     options::{self, Arguments, borrow},
     paths, special,
     table::{Entry, Form, Kind, Style},
@@ -79,7 +79,8 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return;
     }
     let form = case.form();
-    let pretends = case.args.given.iter().any(|given| given.opt.effect.pretend && is_true(given.value.as_ref()));
+    let mut pretending = case.args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
+    let pretends = pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()));
     let mut effect = form.effect;
     if pretends {
         effect.host = Risk::ReadOnly;
@@ -124,6 +125,9 @@ fn is_true(value: Option<&Word<'_>>) -> bool {
 /// Joins an effect of the present command.
 pub fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, effect: Effect, hint: Option<&str>) {
     judge.flag(effect);
+    if effect.commands && judge.input != Input::Closed {
+        judge.find(Risk::Destructive, case.code("piped-code"), "executes what comes through a pipe", hint);
+    }
     if effect.everyone {
         judge.affects_guest(None);
     }
@@ -243,7 +247,14 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             judge.affects_guest(Some(&Word { text: vmid.into(), ..borrow(word) }));
         }
         Kind::Read => judge.reads(word),
+        Kind::Name => {
+            if word.substituted && word.ending.contains('.') {
+                judge.find(Risk::Destructive, format!("{name}:sends-output"), "sends a command's output away", None);
+            }
+        }
+        Kind::GuestFile => judge.elsewhere(Some(Kind::Within), |judge| judge.writes(word, name)),
         Kind::Write => judge.writes(word, name),
+        Kind::Directory => judge.fills(word, name),
         Kind::Lose => lose(judge, name, word),
         Kind::Set => judge.find(Risk::ConfigMutation, case.code("set"), format!("sets {}", word.shown()), None),
         Kind::Destroy => {
@@ -259,6 +270,14 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             let host = word.text.rsplit('@').next().unwrap_or("").to_owned();
             judge.affects_host(Some(&Word { text: host.into(), ..borrow(word) }));
             judge.find(Risk::ConfigMutation, format!("{name}:other-system"), "runs on another system", None);
+            if word.may_be_option() {
+                judge.find(
+                    Risk::Destructive,
+                    format!("{name}:unknown-host"),
+                    "which system is meant is not known",
+                    None,
+                );
+            }
         }
         Kind::Vmid => {
             if judge.class(case.form().effect) > Risk::ReadOnly {
@@ -274,6 +293,9 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             }
         }
         Kind::Package => {
+            if word.text.ends_with('+') && !units::is_critical_package(&word.text) {
+                return;
+            }
             if units::is_critical_package(&word.text) || word.value != Value::Known {
                 judge.find(Risk::Destructive, case.code("package"), "removes a package that the system needs", None);
             }
@@ -353,6 +375,7 @@ impl Judge {
     /// Judges something that runs at another place.
     pub fn elsewhere(&mut self, place: Option<Kind>, judge: impl FnOnce(&mut Self)) {
         let saved = (self.locus, self.shell);
+        let directories = place.map(|_| std::mem::take(&mut self.directories));
         match place {
             Some(Kind::On) => (self.locus, self.shell) = (Locus::Host, Shell::Sh),
             Some(Kind::Within | Kind::Container) => (self.locus, self.shell) = (Locus::Guest, Shell::Sh),
@@ -360,6 +383,9 @@ impl Judge {
         }
         judge(self);
         (self.locus, self.shell) = saved;
+        if let Some(directories) = directories {
+            self.directories = directories;
+        }
     }
 
     /// Judges a command that another one runs with its own argument vector.
@@ -428,6 +454,9 @@ impl Judge {
 
     /// Judges a text that another shell reads.
     pub fn nested_script(&mut self, text: &str, shell: Shell) {
+        if text.trim().is_empty() {
+            return;
+        }
         if let Some(placeholder) = self.placeholder.clone()
             && text.contains(&placeholder)
         {

@@ -35,10 +35,27 @@ impl Judge {
             let code = format!("{}:read", self.argv[0]);
             self.find(Risk::ReadOnly, code, "proven to change nothing", None);
         }
-        if let Some(saved) = saved {
-            self.input = saved;
+        self.in_protected_directory(before);
+        match saved {
+            // From here on everything reads what `exec` opened.
+            Some(_) if argv.len() == 1 && argv[0].is("exec") => self.input = Input::Opaque,
+            Some(saved) => self.input = saved,
+            None => {}
         }
         (self.argv, self.span) = outer;
+    }
+
+    /// A change in a directory that keeps the system running is no ordinary change.
+    fn in_protected_directory(&mut self, before: usize) {
+        let changed = self.worst_since(before) == Risk::ConfigMutation;
+        if changed && self.directories.iter().any(|directory| paths::is_fatal(directory, self.locus)) {
+            self.find(
+                Risk::Destructive,
+                "shell:protected-directory",
+                "changes something in a directory that keeps the system running or safe",
+                None,
+            );
+        }
     }
 
     fn locate(&mut self, words: &[Node]) {
@@ -63,6 +80,9 @@ impl Judge {
                 self.find(Risk::Destructive, "shell:variable", "an assignment to something computed", None);
                 continue;
             };
+            if value.starts_with('(') || target.ends_with([']', '+']) {
+                self.bash_only("an array or `+=`");
+            }
             let appends = target.ends_with('+');
             let name = target.trim_end_matches('+').split('[').next().unwrap_or(target).to_owned();
             let literal =
@@ -82,10 +102,34 @@ impl Judge {
             if matches!(parts.as_slice(), [_, Node { kind: NodeKind::ArithmeticExpansion { .. }, .. }]));
         let binding = match literal {
             Some(text) => Binding::Text(text.to_owned()),
-            None if arithmetic => Binding::Number,
+            None if arithmetic || self.is_count(node) => Binding::Number,
             None => Binding::Data,
         };
         self.bind(name, binding);
+    }
+
+    /// Whether the value is the output of a command that prints one number.
+    fn is_count(&self, node: &Node) -> bool {
+        let NodeKind::Word { parts, .. } = &node.kind else { return false };
+        let [_, Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }] = parts.as_slice() else {
+            return false;
+        };
+        let last = match &command.kind {
+            NodeKind::Pipeline { commands, .. } => commands.last(),
+            _ => Some(&**command),
+        };
+        let Some(Node { kind: NodeKind::Command { words, .. }, .. }) = last else { return false };
+        let words = self.peek(words);
+        let texts: Vec<&str> = words.iter().filter_map(Word::literal).collect();
+        texts.len() == words.len()
+            && matches!(
+                texts.as_slice(),
+                ["wc", "-l" | "-c" | "-w" | "-m"]
+                    | ["nproc"]
+                    | ["id", "-u" | "-g"]
+                    | ["date", "+%s"]
+                    | ["grep", "-c", _]
+            )
     }
 
     /// Judges that a variable gets a value: for one command (`prefix`) or for the rest of the script.
@@ -170,7 +214,10 @@ impl Judge {
                 if op.contains('&') {
                     self.bash_only("`&>`");
                 }
-                self.writes(word, "redirect");
+                // A redirect's target never splits: a known beginning stays one.
+                let begins = word.value >= Value::Data && word.text.starts_with('/');
+                let value = if begins { Value::Tail } else { word.value };
+                self.writes(&Word { value, ..super::options::borrow(word) }, "redirect");
                 None
             }
             _ => {
@@ -186,7 +233,7 @@ impl Judge {
             if let NodeKind::Redirect { op, target, .. } = &redirect.kind
                 && matches!(op.as_str(), ">" | ">|" | "&>")
                 && let [word] = self.peek(std::slice::from_ref(&**target)).as_slice()
-                && paths::normalise(&word.text).starts_with("/etc/")
+                && self.resolved(&word.text).iter().any(|path| paths::normalise(path).starts_with("/etc/"))
             {
                 self.find(Risk::Destructive, "redirect:empty", format!("empties {}", word.shown()), None);
             }
@@ -198,7 +245,11 @@ impl Judge {
         if paths::is_network(&word.text) {
             self.find(Risk::ConfigMutation, "redirect:network", "bash opens a network connection", None);
         }
-        if paths::is_secret(&word.text, word.value == Value::Known) {
+        if word.text.starts_with("/dev/watchdog") {
+            self.find(Risk::Destructive, "read:watchdog", "opening the watchdog may reset the machine", None);
+        }
+        let globbed = word.glob && paths::may_match_secret(&word.text);
+        if globbed || paths::is_secret(&word.text, word.value == Value::Known) {
             self.flag(super::effect::Effect { sensitive: true, ..super::effect::Effect::READ });
         }
     }
@@ -206,7 +257,7 @@ impl Judge {
     /// A file is written; `what` is the first half of the reason's code.
     pub fn writes(&mut self, word: &Word<'_>, what: &str) {
         let known = match word.value {
-            Value::Known => true,
+            Value::Known => !word.glob,
             Value::Tail => false,
             Value::Data | Value::Open => {
                 return self.find(
@@ -217,7 +268,21 @@ impl Judge {
                 );
             }
         };
-        if let Some((risk, message)) = paths::writing(&word.text, known, self.locus) {
+        let text =
+            if word.glob { word.text.split(['*', '?', '[', '(']).next().unwrap_or("") } else { word.text.as_ref() };
+        let found = self.resolved(text).iter().filter_map(|path| paths::writing(path, known, self.locus)).max();
+        if let Some((risk, message)) = found {
+            self.find(risk, format!("{what}:write"), message, None);
+        }
+    }
+
+    /// Files of names that are not known are put into a directory.
+    pub fn fills(&mut self, word: &Word<'_>, what: &str) {
+        if word.value >= Value::Data {
+            return self.writes(word, what);
+        }
+        let found = self.resolved(&word.text).iter().filter_map(|path| paths::filling(path, self.locus)).max();
+        if let Some((risk, message)) = found {
             self.find(risk, format!("{what}:write"), message, None);
         }
     }

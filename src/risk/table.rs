@@ -34,6 +34,8 @@ pub enum Kind {
     Read,
     /// A file or device that is written.
     Write,
+    /// A directory into which files are put.
+    Directory,
     /// A file or directory that is removed.
     Lose,
     /// Its presence makes the command a change.
@@ -68,6 +70,10 @@ pub enum Kind {
     Package,
     /// A URL.
     Url,
+    /// A name to be resolved.
+    Name,
+    /// A file of a guest that is written.
+    GuestFile,
     /// A boolean: the option counts only when it is true.
     True,
     /// A resource of the HA manager: `vm:104`.
@@ -411,6 +417,7 @@ impl Kind {
             "num" => Kind::Num,
             "read" => Kind::Read,
             "write" => Kind::Write,
+            "directory" => Kind::Directory,
             "lose" => Kind::Lose,
             "set" => Kind::Set,
             "destroy" => Kind::Destroy,
@@ -430,6 +437,8 @@ impl Kind {
             "url" => Kind::Url,
             "mode" => Kind::Mode,
             "true" => Kind::True,
+            "name" => Kind::Name,
+            "guest-file" => Kind::GuestFile,
             "sid" => Kind::Sid,
             _ if super::special::VALUES.contains(&word) => Kind::Checked(word),
             _ => return Err("no such kind of operand"),

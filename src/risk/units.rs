@@ -55,6 +55,9 @@ pub fn judge(kind: Kind, word: &Word<'_>, guest: bool) -> Option<(Risk, String)>
         return Some((risk, "which unit is meant is not known".to_owned()));
     }
     let name = word.text.rsplit_once('.').filter(|(_, kind)| is_unit_kind(kind)).map_or(&*word.text, |(name, _)| name);
+    if word.text.contains('/') && !guest {
+        return Some((Risk::Destructive, format!("{} is a unit file whose content is not known", word.text)));
+    }
     let access = ACCESS.contains(&name);
     let node = NODE.contains(&name) || NODE_PREFIX.iter().any(|prefix| name.starts_with(prefix));
     let power = [

@@ -5,7 +5,7 @@
 use rable::{ListOperator, Node, NodeKind, PipeSep};
 
 use super::{
-    assigned,
+    arithmetic, assigned,
     guard::{self, Refusal},
     judge::{Input, Judge, MAX_DEPTH, Shell},
     table::TABLES,
@@ -59,11 +59,9 @@ impl Judge {
     fn refused(&mut self, refusal: Refusal) {
         let (code, message, hint) = match refusal {
             Refusal::Empty => ("shell:empty", "there is no command", None),
-            Refusal::TooComplex => (
-                "shell:too-complex",
-                "too long or too deeply nested to be judged",
-                Some("write the script to a file first, or split it into steps"),
-            ),
+            Refusal::TooComplex => {
+                ("shell:too-complex", "too long or too deeply nested to be judged", Some("split it into several steps"))
+            }
             Refusal::Control => ("shell:control-character", "holds a control character", None),
             Refusal::Invisible => ("shell:invisible-character", "holds a character that cannot be seen", None),
             Refusal::Continuation => (
@@ -123,9 +121,9 @@ impl Judge {
                 self.isolated(|judge| judge.node(command));
             }
             NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => self.node(pipeline),
-            NodeKind::ArithmeticCommand { expression, redirects, raw_content } => {
+            NodeKind::ArithmeticCommand { redirects, raw_content, .. } => {
                 self.redirects(redirects);
-                self.arithmetic_command(expression.as_deref(), raw_content);
+                self.arithmetic_command(raw_content);
             }
             NodeKind::ConditionalExpr { body, redirects } => {
                 self.bash_only("`[[ … ]]`");
@@ -287,9 +285,11 @@ impl Judge {
     }
 
     fn arithmetic_loop(&mut self, parts: [&String; 3], body: &Node) {
-        for part in parts {
-            self.arithmetic_command(None, part);
+        let text = parts.map(String::as_str).join(";");
+        if assigned::spoils(body, &text) {
+            self.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
         }
+        self.arithmetic_command(&text);
         assigned::forget(self, &[body]);
         self.conditional(|judge| judge.node(body));
     }
@@ -308,18 +308,22 @@ impl Judge {
         }
         self.functions.push(name.to_owned());
         assigned::forget(self, &[body]);
+        // Where it is called, anything may come through a pipe.
+        let input = std::mem::replace(&mut self.input, Input::Opaque);
         self.isolated(|judge| judge.node(body));
+        self.input = input;
     }
 
-    fn arithmetic_command(&mut self, expression: Option<&Node>, raw: &str) {
-        self.bash_only("`(( … ))`");
-        let simple =
-            raw.bytes().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'+' | b'-' | b'*' | b'<' | b'>' | b'='));
-        if expression.is_some() && simple {
-            return;
+    /// `(( … ))`: harmless when every name in it is known to be a number. To sh it is two subshells.
+    fn arithmetic_command(&mut self, raw: &str) {
+        if self.shell == Shell::Sh {
+            self.bash_only("`(( … ))`");
+            self.nested_script(raw, Shell::Sh);
         }
-        if raw.contains(['`', '$']) {
+        if raw.contains(['`', '$', '[', '"', '\'']) {
             self.fragment(raw);
+        } else if arithmetic::numbers_only(raw, self) {
+            return arithmetic::assign(raw, self);
         }
         assigned::forget_text(self, raw);
         self.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
@@ -353,30 +357,21 @@ impl Judge {
         match &node.kind {
             NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => {
                 self.condition(left);
+                self.condition_as_command(right);
                 self.condition(right);
             }
-            NodeKind::CondNot { operand: inner } | NodeKind::CondParen { inner } => self.condition(inner),
+            NodeKind::CondNot { operand: inner } => self.condition(inner),
+            NodeKind::CondParen { inner } => {
+                self.condition_as_command(inner);
+                self.condition(inner);
+            }
             NodeKind::UnaryTest { op, operand } => {
                 if matches!(op.as_str(), "-v" | "-R") {
                     self.find(Risk::ConfigMutation, "shell:arithmetic", "`-v` evaluates a subscript as code", None);
                 }
                 self.condition(operand);
             }
-            NodeKind::BinaryTest { op, left, right } => {
-                let numbers = |node: &Node| matches!(&node.kind, NodeKind::CondTerm { value, .. } if value.bytes().all(|b| b.is_ascii_digit()) || value == "$?" || value == "$#");
-                if matches!(op.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
-                    && !(numbers(left) && numbers(right))
-                {
-                    self.find(
-                        Risk::ConfigMutation,
-                        "shell:arithmetic",
-                        "bash evaluates both sides as code",
-                        Some("use [ \"$x\" -gt 1 ]"),
-                    );
-                }
-                self.condition(left);
-                self.condition(right);
-            }
+            NodeKind::BinaryTest { op, left, right } => self.comparison(op, left, right),
             NodeKind::CondTerm { value, .. } => {
                 if value.contains(['`', '$']) || value.contains("<(") || value.contains(">(") {
                     self.term(value);
@@ -384,6 +379,53 @@ impl Judge {
             }
             _ => self.find(Risk::Destructive, "shell:unknown-syntax", "a test that is not understood", None),
         }
+    }
+
+    /// To sh, which has no `[[`, what follows `&&`, `||` and `(` in it is a command of its own.
+    fn condition_as_command(&mut self, node: &Node) {
+        let harmless = match &node.kind {
+            NodeKind::UnaryTest { op, operand } => {
+                let implicit =
+                    op == "-n" && matches!(&operand.kind, NodeKind::CondTerm { value, .. } if !value.starts_with('-'));
+                op.starts_with('-') && !implicit
+            }
+            NodeKind::CondAnd { .. } | NodeKind::CondOr { .. } => true,
+            _ => false,
+        };
+        if self.shell == Shell::Sh && !harmless {
+            self.find(
+                Risk::Destructive,
+                "shell:bash-only",
+                "a part of `[[ … ]]` would be executed by sh",
+                Some("use [ … ] && [ … ]"),
+            );
+        }
+    }
+
+    fn comparison(&mut self, op: &str, left: &Node, right: &Node) {
+        if self.shell == Shell::Sh && matches!(op, "<" | ">") {
+            self.find(Risk::Destructive, "shell:bash-only", "`>` in `[[ … ]]` writes a file in sh", Some("use [ … ]"));
+        }
+        if matches!(op, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+            && !(self.is_number(left) && self.is_number(right))
+        {
+            self.find(
+                Risk::ConfigMutation,
+                "shell:arithmetic",
+                "bash evaluates both sides as code",
+                Some("use [ \"$x\" -gt 1 ]"),
+            );
+        }
+        self.condition(left);
+        self.condition(right);
+    }
+
+    fn is_number(&self, node: &Node) -> bool {
+        let NodeKind::CondTerm { value, .. } = &node.kind else { return false };
+        let bare = value.trim_matches('"');
+        let name = bare.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
+        !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit())
+            || name.is_some_and(|name| word::is_number(name, self))
     }
 
     /// A word of `[[ … ]]`: rable keeps its text only.

@@ -423,6 +423,8 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                 self.push_str(if name == "HOME" { "/root" } else { "/" });
                 return self.unknown(Value::Tail, false);
             }
+            // Its own value is trusted; what is added to it is judged.
+            "PATH" if self.vars.variable(name).is_none() => return self.push_str("$PATH"),
             "HOSTNAME" | "USER" | "LOGNAME" if self.vars.variable(name).is_none() => {
                 self.push_str("_");
                 return self.unknown(Value::Tail, false);
@@ -557,7 +559,8 @@ fn numbers_only(node: &Node, vars: &dyn Variables) -> bool {
     }
 }
 
-fn is_number(name: &str, vars: &dyn Variables) -> bool {
+/// Whether a variable holds digits only.
+pub fn is_number(name: &str, vars: &dyn Variables) -> bool {
     match name {
         "?" | "#" | "$" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" => true,
         _ => match vars.variable(name) {

@@ -71,6 +71,15 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
         match value {
             Some(value) => {
                 let literal = (word.value == Value::Known).then_some(value);
+                if value.contains(['[', '$', '`', '(']) && !matches!(command.as_str(), "export" | "readonly" | "unset")
+                {
+                    judge.find(
+                        Risk::Destructive,
+                        format!("{command}:code"),
+                        "the value may be evaluated as code",
+                        None,
+                    );
+                }
                 let exported = command == "export";
                 judge.assignment(name, literal, exported);
                 judge.bind(name, literal.map_or(Binding::Data, |text| Binding::Text(text.to_owned())));
@@ -210,13 +219,92 @@ pub fn kill(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     if asks {
         return;
     }
-    let whole = targets.iter().any(|word| {
-        word.value != Value::Known || matches!(&*word.text, "1" | "-1" | "0") || word.text.starts_with('-')
-    });
+    let whole = targets
+        .iter()
+        .any(|word| word.value == Value::Open || matches!(&*word.text, "1" | "-1" | "0") || word.text.starts_with('-'));
     if whole {
         judge.find(Risk::Destructive, "kill:everything", "may end init or every process", None);
     } else {
         judge.find(Risk::ConfigMutation, "kill:process", "ends a process", None);
     }
     let _ = (Shell::Sh, general as fn(&mut Judge, &Case<'_, '_, '_>));
+}
+
+/// `cd DIRECTORY`, `pushd DIRECTORY`.
+pub fn cd(judge: &mut Judge, argv: &[Word<'_>]) {
+    let operand = argv[1..].iter().find(|word| !matches!(word.literal(), Some("-L" | "-P" | "-e" | "--")));
+    match operand {
+        None => judge.enter_directory(&Word::known("/root")),
+        Some(word) if word.is("-") => judge.enter_directory(&Word::partly("", Value::Data)),
+        Some(word) => judge.enter_directory(word),
+    }
+}
+
+/// `useradd`, `usermod`, `groupadd` …: groups that are as good as root are an access change everywhere.
+pub fn usermod(judge: &mut Judge, argv: &[Word<'_>]) {
+    const ROOT: &[&str] =
+        &["sudo", "root", "wheel", "adm", "docker", "lxd", "lxc", "disk", "shadow", "kvm", "libvirt", "staff"];
+    let root = argv[1..].iter().any(|word| {
+        word.value >= Value::Data
+            || word.text.split([',', '=']).any(|part| ROOT.contains(&part))
+            || matches!(
+                word.literal(),
+                Some("-o" | "--non-unique" | "0" | "-p" | "--password" | "-R" | "--root" | "-P" | "--prefix")
+            )
+    });
+    let risk = if root || judge.locus == crate::risk::Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
+    judge.find(risk, format!("{}:access", argv[0].text), "changes who may do what", None);
+}
+
+/// `mapfile NAME`, `readarray NAME`.
+pub fn mapfile(judge: &mut Judge, argv: &[Word<'_>]) {
+    judge.bash_only("`mapfile`");
+    let mut words = argv[1..].iter();
+    while let Some(word) = words.next() {
+        match word.literal() {
+            Some("-t") => {}
+            Some("-d" | "-n" | "-O" | "-s" | "-u") => {
+                words.next();
+            }
+            Some(name) if is_name(name) && !environment::is_critical(name) => judge.bind(name, Binding::Data),
+            _ => judge.find(Risk::Destructive, "mapfile:callback", "may execute code for each line", None),
+        }
+    }
+}
+
+/// `pkill NAME`, `killall NAME`: a name that is short, a pattern or a part of the system ends too much.
+pub fn kill_by_name(judge: &mut Judge, argv: &[Word<'_>]) {
+    const SYSTEM: &[&str] = &[
+        "ssh", "systemd", "init", "pve", "pmxcfs", "corosync", "kvm", "qemu", "lxc", "dbus", "udev", "bash", "root",
+        "network", "spice", "login",
+    ];
+    let command = argv[0].text.to_string();
+    let mut names = Vec::new();
+    let mut asks = false;
+    let mut wide = false;
+    for word in &argv[1..] {
+        match word.literal() {
+            Some("-0" | "-l" | "--list" | "-c" | "--count" | "-V" | "--version") => asks = true,
+            Some(
+                "-9" | "-15" | "-1" | "-2" | "-HUP" | "-TERM" | "-KILL" | "-INT" | "-USR1" | "-USR2" | "-SIGTERM"
+                | "-SIGKILL" | "-SIGHUP" | "-f" | "-x" | "-q" | "-e" | "-w" | "-n" | "-o" | "--full" | "--exact",
+            ) => {}
+            Some(text) if text.starts_with('-') => wide = true,
+            Some(text) => names.push(text.to_owned()),
+            None => wide = true,
+        }
+    }
+    if asks {
+        return;
+    }
+    let plain = |name: &String| {
+        name.len() >= 3
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | ' ' | '.'))
+            && !SYSTEM.iter().any(|part| name.contains(part))
+    };
+    if wide || names.is_empty() || !names.iter().all(plain) {
+        judge.find(Risk::Destructive, format!("{command}:everything"), "may end processes that the system needs", None);
+    } else {
+        judge.find(Risk::ConfigMutation, format!("{command}:process"), "ends processes by name", None);
+    }
 }

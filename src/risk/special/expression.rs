@@ -4,7 +4,7 @@ use crate::{
     api::Risk,
     risk::{
         Locus,
-        judge::{Input, Judge},
+        judge::Judge,
         rule::{Case, general},
         word::{Value, Word},
     },
@@ -189,12 +189,10 @@ fn find_exec(judge: &mut Judge, argv: &[Word<'_>], from: usize, action: &str, st
         return end + 1;
     }
     let saved = judge.placeholder.replace("{}".to_owned());
-    let input = std::mem::replace(&mut judge.input, Input::Closed);
     let outer = judge.argv.clone();
     judge.argv_of(&words);
     judge.dispatch(&words);
     judge.argv = outer;
-    judge.input = input;
     judge.placeholder = saved;
     end + 1
 }

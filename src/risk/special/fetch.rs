@@ -13,14 +13,21 @@ use crate::{
 pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     let name = case.name;
+    for url in &case.args.operands {
+        scheme(judge, name, url);
+    }
     for given in &case.args.given {
         let Some(value) = &given.value else { continue };
         match given.opt.name {
             "X" | "--request" | "--method" => method(judge, name, value),
             "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
             | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
-                body(judge, name, value);
+                body(judge, name, given.opt.name, value);
             }
+            "w" | "--write-out" if value.text.contains("%output") || value.value != Value::Known => {
+                judge.find(Risk::Destructive, "curl:write-out", "may write a file", None);
+            }
+            "b" | "--cookie" | "--etag-compare" => judge.reads(value),
             "o" | "--output" | "O" | "--output-document" => judge.writes(value, name),
             _ => {}
         }
@@ -51,9 +58,11 @@ fn method(judge: &mut Judge, name: &str, value: &Word<'_>) {
 }
 
 /// What is sent: a secret that leaves the system cannot be called back.
-fn body(judge: &mut Judge, name: &str, value: &Word<'_>) {
+fn body(judge: &mut Judge, name: &str, option: &str, value: &Word<'_>) {
     let text = value.text.as_ref();
+    let whole = matches!(option, "T" | "--upload-file" | "--post-file" | "--body-file");
     let file = text.split_once('@').filter(|(key, _)| key.is_empty() || key.ends_with('=')).map(|(_, file)| file);
+    let file = if whole { Some(text) } else { file };
     if let Some(file) = file
         && crate::risk::paths::is_secret(file, true)
     {
@@ -61,5 +70,18 @@ fn body(judge: &mut Judge, name: &str, value: &Word<'_>) {
         judge.find(Risk::Destructive, format!("{name}:sends-secret"), format!("sends {file} away"), None);
     } else if value.value >= Value::Data {
         judge.find(Risk::ConfigMutation, format!("{name}:sends-unknown"), "what is sent is not known", None);
+    }
+}
+
+/// Schemes other than HTTP, FTP and files speak to services in their own protocols.
+fn scheme(judge: &mut Judge, name: &str, url: &Word<'_>) {
+    let Some((scheme, rest)) = url.text.split_once("://") else { return };
+    match scheme.to_ascii_lowercase().as_str() {
+        "http" | "https" | "ftp" | "ftps" => {}
+        "file" => judge.reads(&Word {
+            text: format!("/{}", rest.split_once('/').map_or("", |(_, path)| path)).into(),
+            ..crate::risk::options::borrow(url)
+        }),
+        _ => judge.find(Risk::Destructive, format!("{name}:scheme"), "speaks another protocol than HTTP", None),
     }
 }

@@ -17,6 +17,10 @@ use super::{judge::Judge, rule::Case, word::Word};
 /// Rules that read their words themselves; false when there is no such rule.
 pub fn raw(judge: &mut Judge, rule: &str, argv: &[Word<'_>]) -> bool {
     match rule {
+        "cd" => builtin::cd(judge, argv),
+        "mapfile" => builtin::mapfile(judge, argv),
+        "kill-by-name" => builtin::kill_by_name(judge, argv),
+        "usermod" => builtin::usermod(judge, argv),
         "test" => builtin::test(judge, argv),
         "printf" => builtin::printf(judge, argv),
         "declare" => builtin::declare(judge, argv),
@@ -27,6 +31,8 @@ pub fn raw(judge: &mut Judge, rule: &str, argv: &[Word<'_>]) -> bool {
         "let" => builtin::arithmetic(judge, argv),
         "find" => expression::find(judge, argv),
         "ip" => expression::ip(judge, argv),
+        "flock" => return shell::flock(judge, argv),
+        "su" => shell::su(judge, argv),
         "dd" => storage::dd(judge, argv),
         "tar" => return storage::tar(judge, argv),
         _ => return false,
@@ -54,6 +60,9 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "interval" => value::interval(judge, case),
         "sql" => database::sql(judge, case),
         "redis" => database::redis(judge, case),
+        "copy-away" => value::copy_away(judge, case),
+        "mount" => storage::mount(judge, case),
+        "docker-cp" => value::docker_cp(judge, case),
         "date" => value::date(judge, case),
         "service" => value::service(judge, case),
         "sysctl" => value::sysctl(judge, case),
@@ -86,6 +95,7 @@ pub const VALUES: &[&str] = &[
     "remove",
     "prune",
     "disk",
+    "apt-package",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -102,6 +112,7 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "mountpoint" => proxmox::mountpoint(judge, word),
         "delete" => proxmox::delete(judge, case, word),
         "prune" => proxmox::prune(judge, word),
+        "apt-package" => value::apt_package(judge, word),
         "disk" => proxmox::disk(judge, word),
         "remove" => proxmox::remove(judge, word),
         _ => {}

@@ -28,9 +28,9 @@ pub fn sed(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
     for script in scripts {
         match script.literal() {
-            Some(text) => match sed_script(text) {
+            Some(text) => match sed_class(text) {
                 Script::Harmless => {}
-                Script::Executes => {
+                Script::Executes | Script::Unreadable => {
                     judge.find(Risk::Destructive, "sed:executes", "the script writes files or executes commands", None);
                 }
             },
@@ -43,30 +43,41 @@ pub fn sed(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Script {
     Harmless,
     Executes,
+    Unreadable,
+}
+
+/// Implementations disagree whether a bracket expression hides the delimiter: both readings count.
+fn sed_class(script: &str) -> Script {
+    match (sed_script(script, true), sed_script(script, false)) {
+        (Script::Executes, _) | (_, Script::Executes) => Script::Executes,
+        (Script::Unreadable, Script::Unreadable) => Script::Unreadable,
+        _ => Script::Harmless,
+    }
 }
 
 /// Reads a sed script as far as needed to find commands that write or execute.
-fn sed_script(script: &str) -> Script {
+fn sed_script(script: &str, brackets: bool) -> Script {
     let chars: Vec<char> = script.chars().collect();
     let mut at = 0;
     while at < chars.len() {
         match chars[at] {
             ' ' | '\t' | '\n' | ';' | '{' | '}' | '!' | ',' | '$' | '+' | '~' | '0'..='9' => at += 1,
             '#' => at = line_end(&chars, at),
-            '/' => match delimited(&chars, at + 1, '/') {
+            '/' => match delimited(&chars, at + 1, '/', brackets) {
                 Some(end) => at = skip_letters(&chars, end, "IM"),
-                None => return Script::Executes,
+                None => return Script::Unreadable,
             },
-            '\\' => match chars.get(at + 1).and_then(|delimiter| delimited(&chars, at + 2, *delimiter)) {
+            '\\' => match chars.get(at + 1).and_then(|delimiter| delimited(&chars, at + 2, *delimiter, brackets)) {
                 Some(end) => at = skip_letters(&chars, end, "IM"),
-                None => return Script::Executes,
+                None => return Script::Unreadable,
             },
-            's' | 'y' => match substitution(&chars, at) {
-                Some(end) => at = end,
-                None => return Script::Executes,
+            's' | 'y' => match substitution(&chars, at, brackets) {
+                Ok(end) => at = end,
+                Err(why) => return why,
             },
             'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'x' | '=' | 'z' | 'q' | 'Q' | 'l' | 'F' => {
                 at += 1
@@ -92,17 +103,13 @@ fn skip_letters(chars: &[char], mut at: usize, letters: &str) -> usize {
 }
 
 /// The position after the delimiter that ends a text beginning at `from`.
-fn delimited(chars: &[char], from: usize, delimiter: char) -> Option<usize> {
+fn delimited(chars: &[char], from: usize, delimiter: char, brackets: bool) -> Option<usize> {
     let mut at = from;
-    let mut class = false;
     while let Some(&c) = chars.get(at) {
         match c {
             '\\' => at += 1,
             '\n' if delimiter != '\n' => return None,
-            // A bracket expression may or may not hold the delimiter: both readings must end alike.
-            '[' => class = true,
-            ']' => class = false,
-            c if c == delimiter && class => return None,
+            '[' if brackets => at = bracket_end(chars, at)?,
             c if c == delimiter => return Some(at + 1),
             _ => {}
         }
@@ -111,15 +118,40 @@ fn delimited(chars: &[char], from: usize, delimiter: char) -> Option<usize> {
     None
 }
 
-/// The position after `s/…/…/flags`; `None` when it writes, executes or is not understood.
-fn substitution(chars: &[char], at: usize) -> Option<usize> {
-    let delimiter = *chars.get(at + 1).filter(|c| !c.is_alphanumeric() && !matches!(c, '\\' | '\n' | ' '))?;
-    let middle = delimited(chars, at + 2, delimiter)?;
-    let end = replacement(chars, middle, delimiter)?;
+/// The position of the bracket that ends the bracket expression at `at`.
+fn bracket_end(chars: &[char], at: usize) -> Option<usize> {
+    let mut end = at + 1;
+    end += usize::from(chars.get(end) == Some(&'^'));
+    end += usize::from(chars.get(end) == Some(&']'));
+    loop {
+        match chars.get(end)? {
+            ']' => return Some(end),
+            '[' if matches!(chars.get(end + 1), Some(':' | '.' | '=')) => {
+                let kind = chars[end + 1];
+                end += 2;
+                while !(chars.get(end) == Some(&kind) && chars.get(end + 1) == Some(&']')) {
+                    chars.get(end)?;
+                    end += 1;
+                }
+                end += 2;
+            }
+            '\n' => return None,
+            _ => end += 1,
+        }
+    }
+}
+
+/// The position after `s/…/…/flags`, or what makes it no harmless substitution.
+fn substitution(chars: &[char], at: usize, brackets: bool) -> Result<usize, Script> {
+    let delimiter = chars.get(at + 1).filter(|c| !c.is_alphanumeric() && !matches!(c, '\\' | '\n' | ' '));
+    let delimiter = *delimiter.ok_or(Script::Unreadable)?;
+    let middle = delimited(chars, at + 2, delimiter, brackets).ok_or(Script::Unreadable)?;
+    let end = replacement(chars, middle, delimiter).ok_or(Script::Unreadable)?;
     let end = skip_letters(chars, end, "gpIiMm0123456789");
     match chars.get(end) {
-        None | Some(' ' | ';' | '\n' | '}' | '#' | '\t') => Some(end),
-        _ => None,
+        None | Some(' ' | ';' | '\n' | '}' | '#' | '\t') => Ok(end),
+        Some('w' | 'e') => Err(Script::Executes),
+        _ => Err(Script::Unreadable),
     }
 }
 
@@ -146,7 +178,7 @@ pub fn awk(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     match case.args.operands.first() {
         Some(program) => match program.literal() {
             Some(text) => {
-                if !awk_is_harmless(text) {
+                if !(awk_is_harmless(text, true) && awk_is_harmless(text, false)) {
                     judge.find(
                         Risk::Destructive,
                         "awk:executes",
@@ -165,7 +197,7 @@ pub fn awk(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 }
 
 /// Whether an awk program only computes and prints. Strings and regular expressions are skipped.
-fn awk_is_harmless(program: &str) -> bool {
+fn awk_is_harmless(program: &str, brackets: bool) -> bool {
     let chars: Vec<char> = program.chars().collect();
     let mut at = 0;
     let mut word = String::new();
@@ -200,7 +232,7 @@ fn awk_is_harmless(program: &str) -> bool {
                 None => return false,
             },
             '/' if !(last.is_ascii_alphanumeric() || matches!(last, '_' | ')' | ']' | '$' | '"')) => {
-                match skip_string(&chars, at + 1, '/') {
+                match delimited(&chars, at + 1, '/', brackets) {
                     Some(end) => at = end - 1,
                     None => return false,
                 }

@@ -41,7 +41,8 @@ pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 
 /// A script file: what is in it is not known.
 fn program_file(judge: &mut Judge, name: &str) {
-    let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
+    let stream = name.starts_with("/dev/") || name.starts_with("/proc/");
+    let risk = if judge.locus == Locus::Host || stream { Risk::Destructive } else { Risk::ConfigMutation };
     judge.find(risk, "shell:program-file", format!("executes {name}, whose content is not known"), None);
 }
 
@@ -120,7 +121,9 @@ pub fn xargs(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         None => words.push(Word { splits: true, ..Word::partly("", Value::Data) }),
     }
     let saved = std::mem::replace(&mut judge.placeholder, mark);
-    let input = std::mem::replace(&mut judge.input, Input::Closed);
+    let keeps_input = case.has("a") || case.has("--arg-file") || case.has("o") || case.has("--open-tty");
+    let none = if keeps_input { Input::Opaque } else { Input::Closed };
+    let input = std::mem::replace(&mut judge.input, none);
     judge.argv_of(&words);
     judge.dispatch(&words);
     judge.input = input;
@@ -136,4 +139,69 @@ pub fn deferred(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "runs later, when nobody watches",
         Some("run the command itself"),
     );
+}
+
+/// `flock FILE -c CODE`; false when the table can go on with `flock FILE COMMAND`.
+pub fn flock(judge: &mut Judge, argv: &[Word<'_>]) -> bool {
+    let Some(at) = argv.iter().position(|word| word.is("-c") || word.is("--command")) else { return false };
+    for file in argv[1..at].iter().filter(|word| !word.text.starts_with('-')) {
+        judge.writes(file, "flock");
+    }
+    match argv.get(at + 1) {
+        Some(code) => judge.nested_word(code, Shell::Sh, "flock"),
+        None => judge.find(Risk::Destructive, "flock:computed-code", "what is executed is not known", None),
+    }
+    true
+}
+
+/// `su [-] [USER] -c CODE`, `runuser -u USER [--] COMMAND`.
+pub fn su(judge: &mut Judge, argv: &[Word<'_>]) {
+    let mut code = None;
+    let mut at = 1;
+    let mut operands = 0;
+    while let Some(word) = argv.get(at) {
+        at += 1;
+        match word.literal() {
+            Some("-c" | "--command") => {
+                code = argv.get(at);
+                at += 1;
+            }
+            Some("-s" | "--shell") if argv.get(at).is_some_and(is_plain_shell) => at += 1,
+            Some("-u" | "--user" | "-g" | "--group") => {
+                at += 1;
+                operands = 2;
+            }
+            Some("-" | "-l" | "--login" | "-m" | "-p" | "--preserve-environment") => {}
+            Some("--") if operands == 2 => break,
+            Some(text) if text.starts_with('-') => {
+                return judge.find(Risk::Destructive, "su:option", format!("{text} is not known"), None);
+            }
+            Some(_) if operands == 2 => {
+                at -= 1;
+                break;
+            }
+            Some(_) if operands == 0 => operands = 1,
+            _ => return judge.find(Risk::Destructive, "su:operand", "what is executed is not known", None),
+        }
+    }
+    match (code, argv.get(at..).filter(|rest| !rest.is_empty())) {
+        (Some(code), None) => judge.nested_word(code, Shell::Sh, "su"),
+        (None, Some(rest)) if operands == 2 => {
+            judge.argv_of(rest);
+            judge.dispatch(rest);
+        }
+        _ => {
+            judge.flag(crate::risk::effect::Effect { interactive: true, ..crate::risk::effect::Effect::READ });
+            judge.find(
+                Risk::Destructive,
+                "su:shell",
+                "opens a shell for a person",
+                Some("name the command: su USER -c '…'"),
+            );
+        }
+    }
+}
+
+fn is_plain_shell(word: &Word<'_>) -> bool {
+    matches!(word.literal(), Some("/bin/sh" | "/bin/bash" | "/usr/bin/bash" | "/usr/bin/sh" | "sh" | "bash"))
 }

@@ -61,6 +61,7 @@ pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.find(Risk::Destructive, "mv:lost", "moves files to nowhere", None);
         }
         judge.writes(target, "mv");
+        lands_on(judge, case, target);
     }
     let sources = operands.len().saturating_sub(1);
     for source in &operands[..sources] {
@@ -70,15 +71,38 @@ pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
+/// The target may be a directory: the files then keep their names.
+fn lands_on(judge: &mut Judge, case: &Case<'_, '_, '_>, target: &Word<'_>) {
+    for source in &case.args.operands {
+        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or("");
+        let path = format!("{}/{name}", target.text.trim_end_matches('/'));
+        let fatal = judge.resolved(&path).iter().any(|path| paths::is_fatal(&paths::normalise(path), judge.locus));
+        if target.value == Value::Known && !name.is_empty() && fatal {
+            judge.find(Risk::Destructive, format!("{}:write", case.name), format!("writes to {path}"), None);
+        }
+    }
+}
+
 /// Writers whose last operand is the target: `cp`, `install`, `ln`.
 pub fn truncating(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     if let Some(target) = case.value(&["t", "--target-directory"]).or(case.args.operands.last()) {
         judge.writes(target, case.name);
+        lands_on(judge, case, target);
     }
     let sources = case.args.operands.len().saturating_sub(1);
     for source in &case.args.operands[..sources] {
         judge.reads(source);
+        let path = paths::normalise(&source.text);
+        let code = ["/lib/", "/usr/", "/bin/", "/sbin/", "/dev/null"].iter().any(|begin| path.starts_with(begin));
+        if matches!(case.name, "ln" | "link") && paths::is_fatal(&path, judge.locus) && !code {
+            judge.find(
+                Risk::Destructive,
+                "ln:protected",
+                format!("another name for {} would be written as if it were harmless", source.shown()),
+                None,
+            );
+        }
     }
 }
 
@@ -100,5 +124,18 @@ pub fn recursive_mode(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 None,
             );
         }
+    }
+}
+
+/// `mount`: over a directory of the system it hides what the system needs.
+pub fn mount(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let Some(target) = case.args.operands.last().filter(|_| case.args.operands.len() > 1) else { return };
+    let path = paths::normalise(&target.text);
+    let free = ["/mnt", "/media", "/srv", "/opt", "/home", "/data", "/tmp", "/run", "/backup"];
+    let known = target.value == Value::Known && free.iter().any(|begin| path.starts_with(begin));
+    let top = path.trim_end_matches('/').matches('/').count() < 2;
+    if !known && (top || paths::is_fatal(&path, judge.locus)) {
+        judge.find(Risk::Destructive, "mount:system", format!("hides {}", target.shown()), None);
     }
 }

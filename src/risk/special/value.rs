@@ -102,6 +102,10 @@ pub fn bind(judge: &mut Judge, word: &Word<'_>) {
         None => word.text.split(':').next().unwrap_or(""),
     };
     let path = paths::normalise(source);
+    if word.value != Value::Known && path == "/" {
+        // A directory below the present one: `$PWD/data`.
+        return;
+    }
     let system = [
         "/", "/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/var", "/home", "/bin", "/lib", "/var/lib",
         "/run", "/var/run",
@@ -250,7 +254,8 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
         _ => false,
     };
-    let known = case.argv.iter().all(|word| word.value == Value::Known);
+    let batch = words.iter().any(|word| word.starts_with("-b") && !"-brief".starts_with(word));
+    let known = !batch && case.argv.iter().all(|word| word.value == Value::Known);
     if !(harmless && known) {
         judge.find(Risk::Destructive, format!("{}:change", case.name), "may cut the way to this system", None);
     }
@@ -407,5 +412,42 @@ pub fn interval(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
         let name = case.name;
         judge.find(Risk::ReadOnly, format!("{name}:endless"), "does not end by itself", Some("add a count: 1 5"));
+    }
+}
+
+/// `scp`: a secret that leaves the system cannot be called back.
+pub fn copy_away(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let remote = |word: &Word<'_>| {
+        word.text.split_once(':').filter(|(host, _)| !host.contains('/')).map(|(host, _)| host.to_owned())
+    };
+    let Some((target, sources)) = case.args.operands.split_last() else { return };
+    for word in &case.args.operands {
+        if let Some(host) = remote(word) {
+            let host = host.rsplit('@').next().unwrap_or("").to_owned();
+            judge.affects_host(Some(&Word::known(host)));
+        }
+    }
+    match remote(target) {
+        Some(_) if sources.iter().any(|source| paths::is_secret(&source.text, true)) => {
+            judge.find(Risk::Destructive, format!("{}:sends-secret", case.name), "sends a secret away", None);
+        }
+        Some(_) => {}
+        None => judge.writes(target, case.name),
+    }
+}
+
+/// `docker cp`: a file of the host may be written.
+pub fn docker_cp(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    if let Some(target) = case.args.operands.get(1).filter(|word| !word.text.contains(':') && word.text != "-") {
+        judge.writes(target, "docker");
+    }
+}
+
+/// A package to install; one that ends in `-` is removed instead.
+pub fn apt_package(judge: &mut Judge, word: &Word<'_>) {
+    if word.text.ends_with('-') || word.ending.ends_with('-') {
+        judge.find(Risk::Destructive, "apt:package", format!("removes {}", word.shown()), None);
     }
 }

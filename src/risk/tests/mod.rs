@@ -1,5 +1,8 @@
 //! The tables judge their own examples.
 
+mod judgement;
+mod proxmox;
+
 use super::{Locus, classify, table::TABLES};
 use crate::api::Risk;
 
@@ -92,4 +95,20 @@ fn the_guest_commands_of_the_demo_are_never_destructive() {
         let verdict = classify(command, Locus::Guest);
         assert_eq!(verdict.risk, Risk::ConfigMutation, "{command}: {:#?}", verdict.reasons);
     }
+}
+
+#[test]
+fn no_option_is_listed_twice_in_one_form() {
+    let mut twice = Vec::new();
+    for entry in TABLES.entries() {
+        let forms = std::iter::once(("", &entry.form)).chain(entry.verbs.iter().map(|verb| (verb.name, &verb.form)));
+        for (verb, form) in forms {
+            for (at, opt) in form.options.iter().enumerate() {
+                if form.options[..at].iter().any(|other| other.name == opt.name && other.effect != opt.effect) {
+                    twice.push(format!("{} {verb} {}", entry.name, opt.name));
+                }
+            }
+        }
+    }
+    assert_eq!(twice, Vec::<String>::new());
 }
