@@ -130,6 +130,11 @@ pub fn letter(risk: Risk) -> char {
     }
 }
 
+/// Whether a line does not end by itself.
+pub fn is_endless(command: &str, locus: Locus) -> bool {
+    oikos::risk::classify(command, locus).flags.unbounded
+}
+
 /// The reasons of a verdict on one line.
 pub fn why(verdict: &Verdict) -> String {
     let reasons = verdict.reasons.iter().filter(|reason| reason.risk == verdict.risk).take(3);

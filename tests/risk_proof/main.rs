@@ -5,7 +5,9 @@
 
 mod argv_oracle;
 mod corpus;
+mod differential;
 mod gaps;
 mod homelab;
 mod proxmox;
+mod random;
 mod sandbox;
