@@ -11,3 +11,4 @@ mod homelab;
 mod proxmox;
 mod random;
 mod sandbox;
+mod second_parser;
