@@ -8,6 +8,7 @@ mod corpus;
 mod differential;
 mod gaps;
 mod homelab;
+mod properties;
 mod proxmox;
 mod random;
 mod sandbox;
