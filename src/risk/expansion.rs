@@ -157,6 +157,10 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                 self.digits();
             }
             NodeKind::ParamIndirect { .. } => self.obfuscated("an indirect expansion"),
+            NodeKind::CommandSubstitution { command, .. } if source::prints_number(command, self.vars) => {
+                self.found.commands.push((command, Kind::Command));
+                self.digits();
+            }
             NodeKind::CommandSubstitution { command, .. } => {
                 self.found.commands.push((command, Kind::Command));
                 self.substituted = true;

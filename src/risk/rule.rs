@@ -41,6 +41,12 @@ impl<'e> Case<'e, '_, '_> {
         }
     }
 
+    /// Whether the command only shows what it would do: every option that says so, and says so truly.
+    pub fn pretends(&self) -> bool {
+        let mut pretending = self.args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
+        pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()))
+    }
+
     /// Whether an option was given.
     pub fn has(&self, name: &str) -> bool {
         self.args.given.iter().any(|given| given.opt.name == name)
@@ -80,9 +86,8 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return;
     }
     let form = case.form();
-    let mut pretending = case.args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
-    let pretends = pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()));
     let mut effect = form.effect;
+    let pretends = case.pretends();
     if pretends {
         effect.host = Risk::ReadOnly;
         effect.guest = Risk::ReadOnly;
@@ -97,8 +102,8 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     doubt(judge, case);
     if !pretends {
         operands(judge, case);
+        nested::nested(judge, case);
     }
-    nested::nested(judge, case);
 }
 
 /// Without a known verb nothing else can be said.
@@ -151,7 +156,8 @@ pub fn options_only(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 }
 
 fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    for given in &case.args.given {
+    let pretends = case.pretends();
+    for given in case.args.given.iter().filter(|given| !(pretends && given.opt.effect.held)) {
         let effect = match given.opt.takes {
             Takes::Maybe(Kind::True) if !is_true(given.value.as_ref()) => Effect::READ,
             _ => given.opt.effect,

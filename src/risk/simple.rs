@@ -7,7 +7,7 @@ use rable::{Node, NodeKind};
 use super::{
     environment, expansion,
     judge::{Input, Judge},
-    paths, rule,
+    paths, rule, source,
     table::TABLES,
     word::{Binding, Found, Value, Word},
 };
@@ -100,36 +100,15 @@ impl Judge {
         }
         let arithmetic = matches!(&node.kind, NodeKind::Word { parts, .. }
             if matches!(parts.as_slice(), [_, Node { kind: NodeKind::ArithmeticExpansion { .. }, .. }]));
+        let counts = matches!(&node.kind, NodeKind::Word { parts, .. }
+            if matches!(parts.as_slice(), [_, Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }]
+                if source::prints_number(command, self)));
         let binding = match literal {
             Some(text) => Binding::Text(text.to_owned()),
-            None if arithmetic || self.is_count(node) => Binding::Number,
+            None if arithmetic || counts => Binding::Number,
             None => Binding::Data,
         };
         self.bind(name, binding);
-    }
-
-    /// Whether the value is the output of a command that prints one number.
-    fn is_count(&self, node: &Node) -> bool {
-        let NodeKind::Word { parts, .. } = &node.kind else { return false };
-        let [_, Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }] = parts.as_slice() else {
-            return false;
-        };
-        let last = match &command.kind {
-            NodeKind::Pipeline { commands, .. } => commands.last(),
-            _ => Some(&**command),
-        };
-        let Some(Node { kind: NodeKind::Command { words, .. }, .. }) = last else { return false };
-        let words = self.peek(words);
-        let texts: Vec<&str> = words.iter().filter_map(Word::literal).collect();
-        texts.len() == words.len()
-            && matches!(
-                texts.as_slice(),
-                ["wc", "-l" | "-c" | "-w" | "-m"]
-                    | ["nproc"]
-                    | ["id", "-u" | "-g"]
-                    | ["date", "+%s"]
-                    | ["grep", "-c", _]
-            )
     }
 
     /// Judges that a variable gets a value: for one command (`prefix`) or for the rest of the script.

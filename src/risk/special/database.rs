@@ -157,7 +157,7 @@ pub fn sql(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.find(Risk::ConfigMutation, format!("{}:other-system", case.name), "acts on another system", None);
         }
     }
-    if case.args.given.iter().any(|given| given.opt.effect.pretend) {
+    if case.pretends() {
         return;
     }
     let inline =

@@ -245,7 +245,7 @@ pub fn rsync(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.affects_host(Some(&Word::known(host)));
         }
     }
-    let pretends = case.args.given.iter().any(|given| given.opt.effect.pretend);
+    let pretends = case.pretends();
     if let Some(target) = case.args.operands.last().filter(|word| !word.text.contains(':') && !pretends) {
         judge.writes(target, "rsync");
     }
