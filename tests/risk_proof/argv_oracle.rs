@@ -18,8 +18,23 @@ use crate::{
 pub const REAL: &[&str] = &["bash", "dash", "sh", "timeout", "nice", "nohup", "setsid", "env", "xargs", "find"];
 /// Programs that run others and are stubs: only what they run is compared.
 const WRAPPERS: &[&str] = &[
-    "sudo", "pct", "qm", "lxc-attach", "nsenter", "docker", "ip", "ionice", "stdbuf", "busybox", "flock", "chroot", "lvm",
-    "systemd-run", "podman", "time", "ssh",
+    "sudo",
+    "pct",
+    "qm",
+    "lxc-attach",
+    "nsenter",
+    "docker",
+    "ip",
+    "ionice",
+    "stdbuf",
+    "busybox",
+    "flock",
+    "chroot",
+    "lvm",
+    "systemd-run",
+    "podman",
+    "time",
+    "ssh",
 ];
 
 fn read_only() -> impl Iterator<Item = (&'static Line, Verdict)> {
@@ -83,7 +98,9 @@ pub fn strangers(outcome: &Outcome, verdict: &Verdict) -> Vec<String> {
     // Without a command xargs runs echo.
     let idle = believed.iter().any(|argv| argv.first().is_some_and(|name| name == "xargs"));
     let stranger = |ran: &&Vec<String>| {
-        !(idle && ran[0] == "echo") && !WRAPPERS.contains(&ran[0].as_str()) && !believed.iter().any(|believed| !believed.is_empty() && fits(ran, believed))
+        !(idle && ran[0] == "echo")
+            && !WRAPPERS.contains(&ran[0].as_str())
+            && !believed.iter().any(|believed| !believed.is_empty() && fits(ran, believed))
     };
     outcome.ran.iter().filter(stranger).map(|ran| format!("{ran:?}")).collect()
 }

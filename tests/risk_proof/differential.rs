@@ -43,15 +43,89 @@ fn shells_execute_nothing_else_on_random_lines() {
 }
 
 const SED: &[&str] = &[
-    "s/a/b/", "s,a,b,", "e id", "e", "w f", "W f", "p", "d", "n", "N", "D", "P", "G", "h", "x", "=", "l", "q", "Q", "z", "F", "r a", "R a",
-    "{", "}", ";", ";", "\n", "\\", "\\\n", "/", "/a/", "\\,a,", "1", "$", "!", ",", "+1", "~2", "0", "g", "I", "M", "y/a/b/", "a\\\n", "a b", "i\\",
-    "c x", ":a", ":a;", "ba", "b", "t", "T x", "v", "v 4.2", "#", "#n", "[", "]", "[/]", "[^/]", "&", "\\1", "\\n", "\\/", " ", "s", "a", "b", ".", "*", "-",
+    "s/a/b/", "s,a,b,", "e id", "e", "w f", "W f", "p", "d", "n", "N", "D", "P", "G", "h", "x", "=", "l", "q", "Q",
+    "z", "F", "r a", "R a", "{", "}", ";", ";", "\n", "\\", "\\\n", "/", "/a/", "\\,a,", "1", "$", "!", ",", "+1",
+    "~2", "0", "g", "I", "M", "y/a/b/", "a\\\n", "a b", "i\\", "c x", ":a", ":a;", "ba", "b", "t", "T x", "v", "v 4.2",
+    "#", "#n", "[", "]", "[/]", "[^/]", "&", "\\1", "\\n", "\\/", " ", "s", "a", "b", ".", "*", "-",
 ];
 const AWK: &[&str] = &[
-    "print", "print ", "printf ", "\"%s\"", "$1", "$0", ">", ">>", "\"f\"", "|", "/", "/", "a", "b", "++", "--", "+", "-", "*", "(", ")", "{", "}",
-    ";", "\n", "\"", "\\\"", "system(\"id\")", "system(a)", "getline", "getline ", "<", "<\"f\"", "=", "==", "~", "!", "1", "2", "BEGIN", "END", " ", " ",
-    "[", "]", "\\", "\\\n", "#", "close(\"f\")", ",", "if(", "?", ":", "&&", "||", "return ", " in ", "@a()", "function g(x)", "while(", "for(;;)", "exit",
-    "NR", "/\"/", "/x/", "\"/\"", "gsub(/a/,\"b\")", "%", "^", ".", "fflush()", "delete a", "length", "substr($0,1)", "next", "else ", "do ",
+    "print",
+    "print ",
+    "printf ",
+    "\"%s\"",
+    "$1",
+    "$0",
+    ">",
+    ">>",
+    "\"f\"",
+    "|",
+    "/",
+    "/",
+    "a",
+    "b",
+    "++",
+    "--",
+    "+",
+    "-",
+    "*",
+    "(",
+    ")",
+    "{",
+    "}",
+    ";",
+    "\n",
+    "\"",
+    "\\\"",
+    "system(\"id\")",
+    "system(a)",
+    "getline",
+    "getline ",
+    "<",
+    "<\"f\"",
+    "=",
+    "==",
+    "~",
+    "!",
+    "1",
+    "2",
+    "BEGIN",
+    "END",
+    " ",
+    " ",
+    "[",
+    "]",
+    "\\",
+    "\\\n",
+    "#",
+    "close(\"f\")",
+    ",",
+    "if(",
+    "?",
+    ":",
+    "&&",
+    "||",
+    "return ",
+    " in ",
+    "@a()",
+    "function g(x)",
+    "while(",
+    "for(;;)",
+    "exit",
+    "NR",
+    "/\"/",
+    "/x/",
+    "\"/\"",
+    "gsub(/a/,\"b\")",
+    "%",
+    "^",
+    ".",
+    "fflush()",
+    "delete a",
+    "length",
+    "substr($0,1)",
+    "next",
+    "else ",
+    "do ",
 ];
 
 /// Random programs; every third begins with one that people write.
@@ -91,7 +165,17 @@ fn programs_do_nothing(program: &str, arguments: &str, texts: &[String]) {
 
 #[test]
 fn sed_executes_and_writes_nothing_on_random_programs() {
-    let usual = ["s/a/b/g", "1,3p", "/a/d", ":a;N;$!ba;s/\\n/ /g", "/a/,/b/{s/a/b/;p}", "$=", "s#a#b#;s/ *$//", "y/ab/ba/", "1i\\\nx"];
+    let usual = [
+        "s/a/b/g",
+        "1,3p",
+        "/a/d",
+        ":a;N;$!ba;s/\\n/ /g",
+        "/a/,/b/{s/a/b/;p}",
+        "$=",
+        "s#a#b#;s/ *$//",
+        "y/ab/ba/",
+        "1i\\\nx",
+    ];
     let texts = programs(3, &usual, SED, |text| format!("sed '{text}' f"));
     programs_do_nothing("sed", "", &texts);
 }
@@ -99,8 +183,15 @@ fn sed_executes_and_writes_nothing_on_random_programs() {
 #[test]
 fn awk_executes_and_writes_nothing_on_random_programs() {
     let usual = [
-        "{print $1}", "NR>1{print $2}", "/a/{n++} END{print n/2}", "{s+=$1} END{print s/1024 \" MB\"}", "$3>=1000 {print $1, $3}",
-        "BEGIN{FS=\":\"} {a[$1]++} END{for(k in a) print k, a[k]}", "{gsub(/\"/,\"\"); print}", "{i++/1; j--/2}", "{print a++/2; x=b--/3}",
+        "{print $1}",
+        "NR>1{print $2}",
+        "/a/{n++} END{print n/2}",
+        "{s+=$1} END{print s/1024 \" MB\"}",
+        "$3>=1000 {print $1, $3}",
+        "BEGIN{FS=\":\"} {a[$1]++} END{for(k in a) print k, a[k]}",
+        "{gsub(/\"/,\"\"); print}",
+        "{i++/1; j--/2}",
+        "{print a++/2; x=b--/3}",
     ];
     let texts = programs(4, &usual, AWK, |text| format!("awk -v a=id '{text}' f"));
     let found: Vec<&str> = ["mawk", "gawk", "original-awk"].into_iter().filter(|awk| find(awk).is_some()).collect();

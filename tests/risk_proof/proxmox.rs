@@ -102,7 +102,9 @@ fn every_unique_beginning_of_a_verb_is_that_verb_and_every_other_is_destructive(
                 tried += 1;
                 let same = expand(verb.tool, &verb.words[..at], words[at]) == Some(word);
                 let right = match same {
-                    true => verdict.risk == whole.risk && verdict.flags == whole.flags && verdict.affected == whole.affected,
+                    true => {
+                        verdict.risk == whole.risk && verdict.flags == whole.flags && verdict.affected == whole.affected
+                    }
                     // It may be another verb's beginning, or another verb: that one has its own row.
                     false if expand(verb.tool, &verb.words[..at], words[at]).is_some() => true,
                     false => verdict.risk == Risk::Destructive,
@@ -183,7 +185,9 @@ fn every_spelling_of_an_option_is_judged_at_least_as_the_whole_one() {
 #[test]
 fn an_option_before_the_guest_s_number_counts_too() {
     let mut wrong = Vec::new();
-    for [before, option, class, _] in options().filter(|[before, ..]| before.starts_with("pct ") || before.starts_with("qm ")) {
+    for [before, option, class, _] in
+        options().filter(|[before, ..]| before.starts_with("pct ") || before.starts_with("qm "))
+    {
         let mut words: Vec<&str> = before.split(' ').collect();
         let number = words.iter().position(|word| word.parse::<u32>().is_ok()).unwrap();
         words.insert(number, option);

@@ -52,7 +52,9 @@ impl Root {
         for part in ["usr/bin", "usr/local", "dev", "proc", "log", "w", "tmp", "root"] {
             fs::create_dir_all(root.path(part)).unwrap();
         }
-        for (link, target) in [("bin", "usr/bin"), ("sbin", "usr/bin"), ("usr/sbin", "bin"), ("usr/local/bin", "../bin")] {
+        for (link, target) in
+            [("bin", "usr/bin"), ("sbin", "usr/bin"), ("usr/sbin", "bin"), ("usr/local/bin", "../bin")]
+        {
             symlink(target, root.path(link)).unwrap();
         }
         fs::write(root.path("dev/null"), "").unwrap();
@@ -82,7 +84,8 @@ impl Root {
 
     /// Copies a program and its libraries. `sh` is dash.
     fn install(&self, program: &str) {
-        let source = find(if program == "sh" { "dash" } else { program }).unwrap_or_else(|| panic!("no {program} here"));
+        let source =
+            find(if program == "sh" { "dash" } else { program }).unwrap_or_else(|| panic!("no {program} here"));
         let listed = Command::new("ldd").arg(&source).output().unwrap();
         for word in String::from_utf8_lossy(&listed.stdout).split_whitespace().filter(|word| word.starts_with('/')) {
             let target = self.path(&word[1..]);
@@ -190,7 +193,10 @@ fn records(log: &[u8]) -> Vec<Vec<String>> {
 /// A program of this machine.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
-    path.split(':').chain(["/usr/bin", "/usr/sbin"]).map(|part| Path::new(part).join(program)).find(|path| path.is_file())
+    path.split(':')
+        .chain(["/usr/bin", "/usr/sbin"])
+        .map(|part| Path::new(part).join(program))
+        .find(|path| path.is_file())
 }
 
 #[test]

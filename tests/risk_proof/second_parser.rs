@@ -3,8 +3,8 @@
 use brush_parser::{
     ParserOptions, TokenizerOptions,
     ast::{
-        AndOr, AndOrList, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, IoFileRedirectKind,
-        IoFileRedirectTarget, IoRedirect, Pipeline, RedirectList, SimpleCommand, Word,
+        AndOr, AndOrList, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList,
+        IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, Pipeline, RedirectList, SimpleCommand, Word,
     },
     parse_tokens, uncached_tokenize_str,
     word::{WordPiece, WordPieceWithSource, parse as parse_word},
@@ -71,7 +71,9 @@ impl Flat {
                 self.command(assignments.iter().chain(words).map(raw).collect());
                 for word in words {
                     if let NodeKind::Word { parts, .. } = &word.kind {
-                        below.extend(parts.iter().filter(|part| matches!(part.kind, NodeKind::ProcessSubstitution { .. })));
+                        below.extend(
+                            parts.iter().filter(|part| matches!(part.kind, NodeKind::ProcessSubstitution { .. })),
+                        );
                     }
                 }
                 below.extend(redirects);
@@ -89,7 +91,10 @@ impl Flat {
                 below.extend(redirects);
             }
             NodeKind::For { var, words, body, redirects } => {
-                self.parts.push(format!("for {var} {:?}", words.as_ref().map(|words| words.iter().map(raw).collect::<Vec<_>>())));
+                self.parts.push(format!(
+                    "for {var} {:?}",
+                    words.as_ref().map(|words| words.iter().map(raw).collect::<Vec<_>>())
+                ));
                 below.push(body);
                 below.extend(redirects);
             }
@@ -198,7 +203,8 @@ impl Flat {
             CompoundCommand::BraceGroup(inner) => self.list(&inner.list),
             CompoundCommand::Subshell(inner) => self.list(&inner.list),
             CompoundCommand::ForClause(inner) => {
-                let words = inner.values.as_ref().map(|words| words.iter().map(|word| self.word(word)).collect::<Vec<_>>());
+                let words =
+                    inner.values.as_ref().map(|words| words.iter().map(|word| self.word(word)).collect::<Vec<_>>());
                 self.parts.push(format!("for {} {words:?}", inner.variable_name));
                 self.list(&inner.body.list);
             }
@@ -206,7 +212,8 @@ impl Flat {
                 let word = self.word(&inner.value);
                 self.parts.push(format!("case {word}"));
                 for case in &inner.cases {
-                    self.parts.push(format!("in {:?}", case.patterns.iter().map(|word| &word.value).collect::<Vec<_>>()));
+                    self.parts
+                        .push(format!("in {:?}", case.patterns.iter().map(|word| &word.value).collect::<Vec<_>>()));
                     case.cmd.iter().for_each(|list| self.list(list));
                 }
             }
@@ -272,7 +279,9 @@ impl Flat {
     fn pieces(&mut self, pieces: &[WordPieceWithSource]) {
         for piece in pieces {
             match &piece.piece {
-                WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => self.pieces(inner),
+                WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
+                    self.pieces(inner)
+                }
                 WordPiece::CommandSubstitution(text) | WordPiece::BackquotedCommandSubstitution(text) => {
                     self.inner.push(text.clone());
                 }
@@ -347,7 +356,13 @@ fn another_parser_sees_the_same_on_random_lines() {
 
 #[test]
 fn the_comparison_notices_differences() {
-    let pairs = [("ls a b", "ls 'a b'"), ("ls; rm x", "ls"), ("ls > x", "ls >> x"), ("ls 2>x", "ls >x"), ("cat <<E\na\nE", "cat <<E\nb\nE")];
+    let pairs = [
+        ("ls a b", "ls 'a b'"),
+        ("ls; rm x", "ls"),
+        ("ls > x", "ls >> x"),
+        ("ls 2>x", "ls >x"),
+        ("cat <<E\na\nE", "cat <<E\nb\nE"),
+    ];
     for (one, two) in pairs {
         assert_ne!(first(one).unwrap().parts, second(two).unwrap().parts, "{one} / {two}");
         assert_eq!(first(one).unwrap().parts, second(one).unwrap().parts, "{one}");
