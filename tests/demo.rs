@@ -1,5 +1,7 @@
 //! The demo, as a test: one approval, no further human action, every failure met and repaired.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are not tests to clippy
+
 use std::path::{Path, PathBuf};
 
 use kube::{

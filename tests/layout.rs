@@ -1,5 +1,7 @@
 //! The shape of the project: generated files are current, imports point one way, the pure parts stay pure.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are not tests to clippy
+
 use std::{fs, path::Path};
 
 use oikos::api;

@@ -1,5 +1,7 @@
 //! Every row of the taxonomy of commands gets its class on a host and in a guest.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are not tests to clippy
+
 use oikos::{
     api::Risk,
     risk::{Affected, Locus, classify},
