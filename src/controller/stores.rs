@@ -2,7 +2,7 @@
 //! for an event that its store does not hold yet.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Debug,
     hash::Hash,
     sync::{Arc, Mutex, PoisonError},
@@ -158,6 +158,23 @@ impl Stores {
             (message.spec.sequence, is_answer(message), message.metadata.creation_timestamp.clone())
         });
         messages
+    }
+
+    /// Whether the turn of this sequence is here.
+    pub fn has_turn(&self, plan_uid: &str, sequence: u32) -> bool {
+        let is_it = |message: &Message| super::objects::is_turn(message, plan_uid, sequence);
+        self.messages.state().iter().any(|message| message.0.as_ref().is_ok_and(is_it))
+    }
+
+    /// The names of Executions that an earlier plan of this name has left.
+    pub fn left_by_namesakes(&self, plan: &Plan) -> BTreeSet<String> {
+        let meta = &plan.metadata;
+        let left = |it: &Execution| {
+            let plan_ref = &it.spec.plan_ref;
+            let ours = Some(&plan_ref.uid) == meta.uid.as_ref();
+            it.metadata.namespace == meta.namespace && Some(&plan_ref.name) == meta.name.as_ref() && !ours
+        };
+        decoded(&self.executions, left).into_iter().filter_map(|execution| execution.metadata.name).collect()
     }
 
     /// The Hosts and Guests of a namespace.
