@@ -71,7 +71,15 @@ where
 }
 
 /// Starts to watch a kind in one namespace, or in all.
-pub fn watched<K>(client: &Client, namespace: Option<&str>, subscribers: usize, sync: &Sync) -> Watched<K>
+///
+/// The streams of changes leave deletions out, so `deleted` is told the uid of what is gone.
+pub fn watched<K>(
+    client: &Client,
+    namespace: Option<&str>,
+    subscribers: usize,
+    sync: &Sync,
+    deleted: impl Fn(&str) + Send + 'static,
+) -> Watched<K>
 where
     K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
         + Clone
@@ -91,13 +99,14 @@ where
     let kind = format!("{}.{}", K::plural(&()), crate::api::GROUP);
     sync.set(&kind, Some("not listed yet".to_owned()));
     let events = watcher(api, watcher::Config::default()).default_backoff().reflect_shared(writer);
-    Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone())) }
+    Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone(), deleted)) }
 }
 
 async fn follow<K: Resource<DynamicType = ()> + 'static>(
     events: impl Stream<Item = watcher::Result<watcher::Event<Guarded<K>>>>,
     kind: String,
     sync: Sync,
+    deleted: impl Fn(&str),
 ) {
     let mut events = std::pin::pin!(events);
     while let Some(event) = events.next().await {
@@ -110,6 +119,7 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
                 let name = invalid.metadata.name.as_deref().unwrap_or_default();
                 tracing::warn!(kind, name, error = %invalid.error, "an object cannot be decoded and is left alone");
             }
+            Ok(watcher::Event::Delete(object)) => deleted(object.meta().uid.as_deref().unwrap_or_default()),
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(kind, %error, "the watch failed and is tried again");
