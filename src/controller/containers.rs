@@ -20,7 +20,7 @@ use crate::{
     },
     steps::{
         ConnectError, HostAccess, Outcome, Report,
-        container::{ContainerOutcome, ContainerReport, ContainerRequest, create_container},
+        container::{ContainerOutcome, ContainerReport, ContainerRequest, adopt_container, create_container},
     },
 };
 
@@ -35,17 +35,26 @@ pub async fn create(
     container: &ContainerSpec,
     access: &HostAccess,
     cancel: &CancellationToken,
+    adopt: bool,
 ) -> Result<Ending, ControllerError> {
     let status = execution.status.clone().unwrap_or_default();
     let host = execution.spec.target.name();
-    if let Some(text) = taken_elsewhere(context, namespace, &container.hostname, host) {
+    if let Some(text) = taken_elsewhere(context, namespace, &container.hostname, host).filter(|_| !adopt) {
         return Ok(Ending::Terminal(Box::new(unsent(status, "HostnameTaken", &text, now()))));
     }
     let attempt = status.attempt_id.clone().unwrap_or_default();
-    let report = create_container(&context.runner, access, &request(container), &attempt, cancel).await;
-    let report = match report {
-        Ok(report) => report,
-        Err(error) => return Ok(unconnected(status, &error)),
+    let request = ContainerRequest {
+        start_within: context.start_within(execution),
+        timeout: Duration::from_secs(u64::from(execution.spec.timeout_seconds)),
+        ..request(container)
+    };
+    let report = if adopt {
+        adopt_container(&context.runner, access, &request, &attempt, cancel).await
+    } else {
+        match create_container(&context.runner, access, &request, &attempt, cancel).await {
+            Ok(report) => report,
+            Err(error) => return Ok(unconnected(status, &error)),
+        }
     };
     if let (Some(vmid), ContainerOutcome::Created | ContainerOutcome::NotReady) = (report.vmid, &report.outcome) {
         register(context, namespace, execution, &container.hostname, vmid).await?;

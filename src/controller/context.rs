@@ -1,8 +1,11 @@
 //! What every reconciler is given.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use k8s_openapi::{NamespaceResourceScope, jiff::Timestamp};
@@ -24,6 +27,9 @@ use crate::{
     decide::Notice,
     steps::Runner,
 };
+
+/// The longest that a target may wait before it starts a step.
+const START_WITHIN: Duration = Duration::from_secs(30);
 
 /// What every reconciler is given.
 pub struct Context {
@@ -50,6 +56,19 @@ impl Context {
     /// Whether admission vouches for who decided.
     pub fn guarded(&self) -> bool {
         self.guarded.load(Ordering::Relaxed)
+    }
+
+    /// How long the target may wait with the start of a step: not past the end of the window that allows it.
+    pub fn start_within(&self, execution: &Execution) -> Duration {
+        let authority = execution.status.as_ref().and_then(|status| status.authority.as_ref());
+        let Some(name) = authority.and_then(|authority| authority.name.as_deref()) else {
+            return START_WITHIN;
+        };
+        let windows = self.stores.windows_of(&execution.spec.plan_ref.uid);
+        let window = windows.iter().find(|window| window.metadata.name.as_deref() == Some(name));
+        let expires = window.and_then(|window| window.status.as_ref()?.expiry_time.as_ref());
+        let left = expires.map(|time| time.0.duration_since(Timestamp::now()));
+        left.and_then(|left| Duration::try_from(left).ok()).unwrap_or_default().min(START_WITHIN)
     }
 
     /// Publishes an Event; a failure is logged and fails nothing.

@@ -43,7 +43,7 @@ fn report(up: bool) {
     } else {
         tracing::warn!(
             "the admission policies that guard approvals are missing; grants will say verified: false. Install the \
-             chart with admissionPolicy.enabled"
+             chart with admissionPolicies.enabled"
         );
     }
 }

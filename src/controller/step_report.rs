@@ -45,7 +45,11 @@ pub fn ending(mut status: ExecutionStatus, report: &Report, timeout_seconds: u32
         Outcome::NotStarted { reason: NotStarted::TooLate } => {
             (ExecutionPhase::Expired, "TooLate", detail("it could not start before its grant ended; nothing ran"))
         }
-        Outcome::NotStarted { reason: NotStarted::Fenced } => return Ending::Again(Box::new(again(status))),
+        // Nothing started and nothing can under this attempt: the next attempt asks the gate again. A busy target is
+        // one where another plan's step runs; waiting for it is no failure.
+        Outcome::NotStarted { reason: NotStarted::Fenced | NotStarted::Busy } => {
+            return Ending::Again(Box::new(again(status)));
+        }
         Outcome::NotStarted { reason } => (ExecutionPhase::Failed, reason.category(), detail("it was not started")),
         Outcome::Lost { reason: LostReason::ConnectionLost } => return Ending::Again(Box::new(still(status))),
         Outcome::Lost { reason } => {

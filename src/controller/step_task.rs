@@ -21,8 +21,6 @@ use crate::{
 
 /// A step that lasts longer is shown as Running; a shorter one saves that write.
 const SHOWN_AFTER: Duration = Duration::from_secs(2);
-/// The longest that the target may wait before it starts a step.
-const START_WITHIN: Duration = Duration::from_secs(30);
 
 /// Runs a claimed Execution, or finds out what became of it if `adopt`, and writes how it ended.
 pub async fn run(context: Arc<Context>, execution: Execution, adopt: bool, cancel: CancellationToken) {
@@ -71,7 +69,7 @@ async fn carry_out(
             }
         }
         (None, Some(container)) => {
-            return containers::create(context, namespace, execution, container, &access, cancel).await;
+            return containers::create(context, namespace, execution, container, &access, cancel, adopt).await;
         }
         _ => return Ok(Ending::Terminal(Box::new(unsent(status, "NoAction", "it has not exactly one action", now())))),
     };
@@ -105,21 +103,8 @@ fn step(context: &Context, execution: &Execution, place: Place, command: String)
         command,
         timeout: Duration::from_secs(u64::from(execution.spec.timeout_seconds)),
         mutating: !read_only,
-        start_within: start_within(context, execution),
+        start_within: context.start_within(execution),
     }
-}
-
-/// How long the target may wait with the start: not past the end of the window that allows it.
-fn start_within(context: &Context, execution: &Execution) -> Duration {
-    let authority = execution.status.as_ref().and_then(|status| status.authority.as_ref());
-    let Some(name) = authority.and_then(|authority| authority.name.as_deref()) else {
-        return START_WITHIN;
-    };
-    let windows = context.stores.windows_of(&execution.spec.plan_ref.uid);
-    let window = windows.iter().find(|window| window.metadata.name.as_deref() == Some(name));
-    let expires = window.and_then(|window| window.status.as_ref()?.expiry_time.as_ref());
-    let left = expires.map(|time| time.0.duration_since(k8s_openapi::jiff::Timestamp::now()));
-    left.and_then(|left| Duration::try_from(left).ok()).unwrap_or_default().min(START_WITHIN)
 }
 
 /// Shows that the step runs, unless somebody wrote in the meantime.

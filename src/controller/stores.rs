@@ -109,9 +109,13 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
     deleted: impl Fn(&str),
 ) {
     let mut events = std::pin::pin!(events);
+    let mut synced = false;
     while let Some(event) = events.next().await {
         match event {
-            Ok(watcher::Event::InitDone) => sync.set(&kind, None),
+            Ok(watcher::Event::InitDone) => {
+                synced = true;
+                sync.set(&kind, None);
+            }
             Ok(
                 watcher::Event::Apply(DeserializeGuard(Err(invalid)))
                 | watcher::Event::InitApply(DeserializeGuard(Err(invalid))),
@@ -123,7 +127,11 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(kind, %error, "the watch failed and is tried again");
-                sync.set(&kind, Some(trouble(&error)));
+                // A watch that breaks after the list goes on where it was, without another list that would say so.
+                synced &= !matches!(error, watcher::Error::InitialListFailed(_) | watcher::Error::NoResourceVersion);
+                if !synced {
+                    sync.set(&kind, Some(trouble(&error)));
+                }
             }
         }
     }
@@ -205,5 +213,47 @@ impl Stores {
             Some((target, KnownGuest { host: guest.spec.host_ref.name, vmid: guest.spec.vmid }))
         });
         Inventory { hosts: hosts.collect(), guests: guests.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt, stream};
+    use kube::core::{Status, response::StatusSummary};
+
+    use super::*;
+
+    fn refused() -> kube::Error {
+        let message = "storage is (re)initializing".to_owned();
+        kube::Error::Api(Box::new(Status {
+            status: Some(StatusSummary::Failure),
+            code: 429,
+            message,
+            ..Status::default()
+        }))
+    }
+
+    fn after(events: Vec<watcher::Result<watcher::Event<Guarded<Plan>>>>) -> Vec<String> {
+        let sync = Sync::default();
+        sync.set("plans", Some("not listed yet".to_owned()));
+        follow(stream::iter(events), "plans".to_owned(), sync.clone()).now_or_never().unwrap();
+        sync.missing()
+    }
+
+    #[test]
+    fn a_watch_that_breaks_after_the_list_does_not_end_readiness_for_ever() {
+        let events = vec![
+            Ok(watcher::Event::Init),
+            Ok(watcher::Event::InitDone),
+            Err(watcher::Error::WatchStartFailed(refused())),
+        ];
+        assert!(after(events).is_empty(), "a quiet kind sends no event that would say that the watch works again");
+    }
+
+    #[test]
+    fn a_list_that_fails_ends_readiness_until_one_succeeds() {
+        let events = || vec![Ok(watcher::Event::InitDone), Err(watcher::Error::InitialListFailed(refused()))];
+        assert_eq!(after(events()).len(), 1);
+        assert!(after(events().into_iter().chain([Ok(watcher::Event::InitDone)]).collect()).is_empty());
     }
 }

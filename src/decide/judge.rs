@@ -68,12 +68,13 @@ fn judge_command(target: &Target, command: &str, declared: Risk, inventory: &Inv
         TargetKind::Lxc | TargetKind::Vm => Locus::Guest,
     };
     let verdict = classify(command, locus);
-    let mut reasons: Vec<String> = verdict
-        .reasons
-        .iter()
-        .take(7)
-        .map(|reason| limited(&format!("{}: {}", reason.code, reason.message), 300))
-        .collect();
+    let mut reasons: Vec<String> = Vec::new();
+    for reason in &verdict.reasons {
+        let reason = limited(&format!("{}: {}", reason.code, reason.message), 300);
+        if reasons.len() < 7 && !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
     if declared > verdict.risk {
         reasons.insert(0, "declared: its author calls it riskier than its text".to_owned());
     }

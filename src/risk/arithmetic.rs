@@ -26,8 +26,8 @@ fn set_to_digits(text: &str, name: &str) -> bool {
     let Some(value) = rest.trim_start().strip_prefix('=') else { return false };
     let value = value.trim_start();
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
-    digits > 0 && value[digits..].trim_start().starts_with([';', ','])
-        || digits > 0 && value[digits..].trim().is_empty()
+    let after = value[digits..].trim_start();
+    digits > 0 && (after.is_empty() || after.starts_with([';', ',']))
 }
 
 /// Every name in a text of numbers is a number afterwards.

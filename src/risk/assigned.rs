@@ -133,7 +133,7 @@ fn counts(value: &str, name: &str) -> bool {
     digits
         || inner.is_some_and(|inner| {
             inner
-                .split(|c: char| matches!(c, '+' | '-' | '*' | ' '))
+                .split(['+', '-', '*', ' '])
                 .filter(|part| !part.is_empty())
                 .all(|part| part.trim_start_matches('$') == name || part.bytes().all(|b| b.is_ascii_digit()))
         })

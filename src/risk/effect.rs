@@ -21,6 +21,8 @@ pub struct Effect {
     pub ends: bool,
     /// Executes the commands that it reads from its standard input.
     pub commands: bool,
+    /// Does nothing where the command only pretends.
+    pub held: bool,
     /// Acts on every guest of the node.
     pub everyone: bool,
     /// Takes the machine away: for good, if it happens later when nobody watches.
@@ -45,6 +47,7 @@ impl Effect {
         pretend: false,
         ends: false,
         commands: false,
+        held: false,
         everyone: false,
         power: false,
     };
@@ -65,6 +68,7 @@ impl Effect {
             "power" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, power: true, ..read },
             "ends" => Effect { ends: true, ..read },
             "commands" => Effect { interactive: true, commands: true, ..read },
+            "held" => Effect { held: true, ..read },
             "everyone" => Effect { everyone: true, ..read },
             "sensitive" => Effect { sensitive: true, ..read },
             "endless" => Effect { endless: true, ..read },
@@ -85,6 +89,7 @@ impl Effect {
             pretend: self.pretend | other.pretend,
             ends: self.ends | other.ends,
             commands: self.commands | other.commands,
+            held: self.held | other.held,
             everyone: self.everyone | other.everyone,
             power: self.power | other.power,
         }

@@ -5,17 +5,24 @@
 
 mod arithmetic;
 mod assigned;
+mod condition;
 mod effect;
 mod environment;
+mod expansion;
 mod guard;
 mod judge;
+mod loops;
+mod nested;
 mod options;
 mod paths;
+mod quoting;
+mod redirect;
 mod rule;
 mod simple;
 mod source;
 mod special;
 mod table;
+mod table_reader;
 mod tables;
 mod units;
 mod verdict;

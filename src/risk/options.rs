@@ -106,9 +106,8 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
         let next = form.operands.get(self.out.operands.len()).copied().or(form.rest);
         let dashes = self.words.get(self.at).is_some_and(|word| word.is("--"));
         let option = self.words.get(self.at).is_some_and(|word| word.value == Value::Known && word.may_be_option());
-        matches!(next, Some(Kind::Command | Kind::Line))
-            && !(dashes && !self.out.dashes)
-            && (self.out.dashes || !option)
+        let begins = if self.out.dashes { true } else { !dashes && !option };
+        begins && matches!(next, Some(Kind::Command | Kind::Line))
     }
 
     fn operand(&mut self, word: &'w Word<'_>) {

@@ -5,11 +5,11 @@
 use rable::{Node, NodeKind};
 
 use super::{
-    environment,
+    environment, expansion,
     judge::{Input, Judge},
-    paths, rule,
+    paths, rule, source,
     table::TABLES,
-    word::{self, Binding, Found, Value, Word},
+    word::{Binding, Found, Value, Word},
 };
 use crate::api::Risk;
 
@@ -30,7 +30,9 @@ impl Judge {
         if argv.is_empty() && !words.is_empty() {
             self.find(Risk::Destructive, "shell:computed-command", "which command runs is not known", None);
         }
-        self.dispatch(&argv);
+        if !self.calls_function(&argv) {
+            self.dispatch(&argv);
+        }
         if self.reasons() == before && !self.argv.is_empty() {
             let code = format!("{}:read", self.argv[0]);
             self.find(Risk::ReadOnly, code, "proven to change nothing", None);
@@ -73,7 +75,7 @@ impl Judge {
     fn assignments(&mut self, nodes: &[Node], prefix: bool) {
         for node in nodes {
             let mut found = Found::default();
-            let read = word::read(node, self, &mut found);
+            let read = expansion::read(node, self, &mut found);
             self.found(found);
             let Some(whole) = read.first() else { continue };
             let Some((target, value)) = whole.text.split_once('=') else {
@@ -100,36 +102,15 @@ impl Judge {
         }
         let arithmetic = matches!(&node.kind, NodeKind::Word { parts, .. }
             if matches!(parts.as_slice(), [_, Node { kind: NodeKind::ArithmeticExpansion { .. }, .. }]));
+        let counts = matches!(&node.kind, NodeKind::Word { parts, .. }
+            if matches!(parts.as_slice(), [_, Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }]
+                if source::prints_number(command, self)));
         let binding = match literal {
             Some(text) => Binding::Text(text.to_owned()),
-            None if arithmetic || self.is_count(node) => Binding::Number,
+            None if arithmetic || counts => Binding::Number,
             None => Binding::Data,
         };
         self.bind(name, binding);
-    }
-
-    /// Whether the value is the output of a command that prints one number.
-    fn is_count(&self, node: &Node) -> bool {
-        let NodeKind::Word { parts, .. } = &node.kind else { return false };
-        let [_, Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }] = parts.as_slice() else {
-            return false;
-        };
-        let last = match &command.kind {
-            NodeKind::Pipeline { commands, .. } => commands.last(),
-            _ => Some(&**command),
-        };
-        let Some(Node { kind: NodeKind::Command { words, .. }, .. }) = last else { return false };
-        let words = self.peek(words);
-        let texts: Vec<&str> = words.iter().filter_map(Word::literal).collect();
-        texts.len() == words.len()
-            && matches!(
-                texts.as_slice(),
-                ["wc", "-l" | "-c" | "-w" | "-m"]
-                    | ["nproc"]
-                    | ["id", "-u" | "-g"]
-                    | ["date", "+%s"]
-                    | ["grep", "-c", _]
-            )
     }
 
     /// Judges that a variable gets a value: for one command (`prefix`) or for the rest of the script.
@@ -141,89 +122,6 @@ impl Judge {
                 _ => format!("{name} may change what the command does"),
             };
             self.find(risk, format!("environment:{name}"), message, None);
-        }
-    }
-
-    /// Judges redirects; returns the standard input if they set it.
-    pub fn redirects(&mut self, nodes: &[Node]) -> Option<Input> {
-        let mut input = None;
-        for node in nodes {
-            match &node.kind {
-                NodeKind::HereDoc { content, quoted, fd, .. } => {
-                    let text = self.document(content, *quoted);
-                    if matches!(fd, -1 | 0) {
-                        input = Some(text);
-                    }
-                }
-                NodeKind::Redirect { op, target, fd, varfd } => {
-                    if varfd.is_some() {
-                        self.bash_only("`{name}>`");
-                    }
-                    let new = self.redirect(op, target, *fd);
-                    input = new.or(input);
-                }
-                _ => self.find(Risk::Destructive, "shell:unknown-syntax", "a redirect that is not understood", None),
-            }
-        }
-        if nodes.iter().filter(|node| matches!(node.kind, NodeKind::HereDoc { .. })).count() > 1 {
-            self.find(Risk::ConfigMutation, "shell:here-document", "shells disagree about two here-documents", None);
-        }
-        input
-    }
-
-    fn document(&mut self, content: &str, quoted: bool) -> Input {
-        if self.substitutions > 0 {
-            self.find(
-                Risk::Destructive,
-                "shell:here-document",
-                "a here-document inside a substitution is read differently by different shells",
-                Some("write the text to a file first"),
-            );
-        }
-        if quoted || !content.contains(['$', '`', '\\']) {
-            return Input::Text(content.to_owned());
-        }
-        self.fragment(content);
-        Input::Opaque
-    }
-
-    fn redirect(&mut self, op: &str, target: &Node, fd: i32) -> Option<Input> {
-        let words = self.words(std::slice::from_ref(target));
-        let [word] = words.as_slice() else {
-            self.find(Risk::Destructive, "redirect:unknown", "where the output goes is not known", None);
-            return None;
-        };
-        let standard_input = matches!(fd, -1 | 0);
-        match op {
-            ">&-" => None,
-            "<<<" => {
-                self.bash_only("`<<<`");
-                let text = word.literal().map(|text| Input::Text(text.to_owned()));
-                Some(text.unwrap_or(Input::Opaque))
-            }
-            "<" => {
-                self.reads(word);
-                standard_input.then_some(Input::Opaque)
-            }
-            "<&" | ">&" if word.literal().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit())) => None,
-            "<&" => {
-                self.find(Risk::ConfigMutation, "redirect:descriptor", "a computed file descriptor", None);
-                standard_input.then_some(Input::Opaque)
-            }
-            ">" | ">>" | ">|" | "&>" | "&>>" | ">&" | "<>" => {
-                if op.contains('&') {
-                    self.bash_only("`&>`");
-                }
-                // A redirect's target never splits: a known beginning stays one.
-                let begins = word.value >= Value::Data && word.text.starts_with('/');
-                let value = if begins { Value::Tail } else { word.value };
-                self.writes(&Word { value, ..super::options::borrow(word) }, "redirect");
-                None
-            }
-            _ => {
-                self.find(Risk::Destructive, "redirect:unknown", "a redirect that is not understood", None);
-                None
-            }
         }
     }
 
@@ -240,51 +138,14 @@ impl Judge {
         }
     }
 
-    /// A file is read.
-    pub fn reads(&mut self, word: &Word<'_>) {
-        if paths::is_network(&word.text) {
-            self.find(Risk::ConfigMutation, "redirect:network", "bash opens a network connection", None);
+    /// Whether the shell itself runs one of the script's functions, which were judged where they stand.
+    fn calls_function(&mut self, argv: &[Word<'_>]) -> bool {
+        let function =
+            argv.first().and_then(Word::literal).is_some_and(|name| self.functions.iter().any(|known| known == name));
+        if function {
+            self.forget_variables();
         }
-        if word.text.starts_with("/dev/watchdog") {
-            self.find(Risk::Destructive, "read:watchdog", "opening the watchdog may reset the machine", None);
-        }
-        let globbed = word.glob && paths::may_match_secret(&word.text);
-        if globbed || paths::is_secret(&word.text, word.value == Value::Known) {
-            self.flag(super::effect::Effect { sensitive: true, ..super::effect::Effect::READ });
-        }
-    }
-
-    /// A file is written; `what` is the first half of the reason's code.
-    pub fn writes(&mut self, word: &Word<'_>, what: &str) {
-        let known = match word.value {
-            Value::Known => !word.glob,
-            Value::Tail => false,
-            Value::Data | Value::Open => {
-                return self.find(
-                    Risk::Destructive,
-                    format!("{what}:unknown-file"),
-                    "which file is written is not known",
-                    Some("write to a literal path"),
-                );
-            }
-        };
-        let text =
-            if word.glob { word.text.split(['*', '?', '[', '(']).next().unwrap_or("") } else { word.text.as_ref() };
-        let found = self.resolved(text).iter().filter_map(|path| paths::writing(path, known, self.locus)).max();
-        if let Some((risk, message)) = found {
-            self.find(risk, format!("{what}:write"), message, None);
-        }
-    }
-
-    /// Files of names that are not known are put into a directory.
-    pub fn fills(&mut self, word: &Word<'_>, what: &str) {
-        if word.value >= Value::Data {
-            return self.writes(word, what);
-        }
-        let found = self.resolved(&word.text).iter().filter_map(|path| paths::filling(path, self.locus)).max();
-        if let Some((risk, message)) = found {
-            self.find(risk, format!("{what}:write"), message, None);
-        }
+        function && !argv[0].expanded
     }
 
     /// Finds the command's table entry and judges by it.
@@ -313,9 +174,6 @@ impl Judge {
                 "a command or option with letters beyond ASCII",
                 None,
             );
-        }
-        if self.functions.iter().any(|known| known == text) {
-            return;
         }
         match paths::command_name(text) {
             Some(name) => self.named(&name, argv),

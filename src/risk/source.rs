@@ -1,8 +1,11 @@
 //! What a command writes into a pipe, as far as a shell at the other end would execute it.
 
+use rable::{Node, NodeKind};
+
 use super::{
+    expansion,
     judge::Input,
-    word::{Value, Word},
+    word::{Found, Value, Variables, Word},
 };
 
 /// What `argv` writes to its standard output.
@@ -40,4 +43,26 @@ fn text(words: &[Word<'_>]) -> Input {
     let words: Vec<&str> =
         words.iter().map(|word| word.text.as_ref()).filter(|text| !matches!(*text, "-n" | "-e" | "-E")).collect();
     Input::Text(words.join(" "))
+}
+
+/// Whether a command prints digits only: the last of its pipeline counts or filters.
+pub fn prints_number(command: &Node, vars: &dyn Variables) -> bool {
+    let last = match &command.kind {
+        NodeKind::Pipeline { commands, .. } => commands.last(),
+        _ => Some(command),
+    };
+    let Some(Node { kind: NodeKind::Command { words, .. }, .. }) = last else { return false };
+    let words: Vec<Word<'_>> =
+        words.iter().flat_map(|node| expansion::read(node, vars, &mut Found::default())).collect();
+    let texts: Vec<&str> = words.iter().filter_map(Word::literal).collect();
+    texts.len() == words.len()
+        && matches!(
+            texts.as_slice(),
+            ["wc", "-l" | "-c" | "-w" | "-m"]
+                | ["nproc"]
+                | ["id", "-u" | "-g"]
+                | ["date", "+%s"]
+                | ["grep", "-c" | "-ic" | "-vc", _]
+                | ["tr", "-dc" | "-cd", "0-9" | "[:digit:]" | "[0-9]"]
+        )
 }

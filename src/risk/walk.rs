@@ -5,16 +5,13 @@
 use rable::{ListOperator, Node, NodeKind, PipeSep};
 
 use super::{
-    arithmetic, assigned,
+    assigned, expansion,
     guard::{self, Refusal},
     judge::{Input, Judge, MAX_DEPTH, Shell},
     table::TABLES,
-    word::{self, Binding, Found, Kind, Value, Word},
+    word::{Found, Kind, Word},
 };
 use crate::api::Risk;
-
-/// The most values of a `for` loop that are tried one by one.
-const MAX_VALUES: usize = 32;
 
 impl Judge {
     /// Judges a text that the present shell reads.
@@ -166,14 +163,12 @@ impl Judge {
         let mut left = node;
         while let NodeKind::List { items } = &left.kind {
             let Some((first, others)) = items.split_first() else { break };
-            let mut before = first.operator;
-            for item in others {
-                parts.push((&item.command, before));
-                before = item.operator;
-            }
+            let before = items.iter().map(|item| item.operator);
+            let segment: Vec<_> = others.iter().map(|item| &item.command).zip(before).collect();
             if others.is_empty() && first.operator == Some(ListOperator::Background) {
                 parts.push((&NOTHING, first.operator));
             }
+            parts.extend(segment.into_iter().rev());
             left = &first.command;
         }
         parts.push((left, None));
@@ -214,86 +209,6 @@ impl Judge {
         super::source::of(&argv)
     }
 
-    fn repeated(&mut self, condition: &Node, body: &Node) {
-        assigned::forget(self, &[condition, body]);
-        if assigned::is_forever(condition) && !assigned::leaves(body) {
-            self.flag(super::effect::Effect { endless: true, ..super::effect::Effect::READ });
-            self.find(
-                Risk::ReadOnly,
-                "shell:endless",
-                "the loop has no end",
-                Some("use a bounded loop: for i in 1 2 3; do …; sleep 2; done"),
-            );
-        }
-        self.node(condition);
-        self.conditional(|judge| judge.node(body));
-    }
-
-    fn for_loop(&mut self, var: &str, words: Option<&[Node]>, body: &Node) {
-        let values = self.words(words.unwrap_or(&[]));
-        if !word::is_name(var) || super::environment::is_critical(var) {
-            self.find(Risk::Destructive, "shell:variable", format!("the loop sets {var}"), None);
-        }
-        assigned::forget(self, &[body]);
-        let known = !values.is_empty() && values.len() <= MAX_VALUES && values.iter().all(|w| w.literal().is_some());
-        if known && self.depth < 3 {
-            self.depth += 1;
-            for value in &values {
-                self.bind(var, Binding::Text(value.text.to_string()));
-                self.conditional(|judge| judge.node(body));
-                if self.risk() == Risk::Destructive && self.overflowing() {
-                    break;
-                }
-            }
-            self.depth -= 1;
-        } else {
-            let binding = self.loop_binding(words.unwrap_or(&[]), &values);
-            self.bind(var, binding);
-            self.conditional(|judge| judge.node(body));
-        }
-        self.bind(var, Binding::Data);
-    }
-
-    /// What is known about a loop's variable when its values are not.
-    fn loop_binding(&self, words: &[Node], values: &[Word<'_>]) -> Binding {
-        if !self.plain_splitting {
-            return Binding::Data;
-        }
-        if let [Node { kind: NodeKind::Word { parts, .. }, .. }] = words
-            && let [Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }] = parts.as_slice()
-            && let NodeKind::Command { words, .. } = &command.kind
-            && self.peek(words).first().is_some_and(|word| word.is("seq"))
-        {
-            return Binding::Number;
-        }
-        match values {
-            [only] if only.value == Value::Tail && !only.text.is_empty() => {
-                Binding::Prefix(literal_beginning(&only.text))
-            }
-            [] => Binding::Data,
-            all if all
-                .iter()
-                .all(|word| matches!(word.value, Value::Known | Value::Tail) && word.text.starts_with('/')) =>
-            {
-                Binding::Prefix("/".to_owned())
-            }
-            all if all.iter().any(|word| word.glob || word.text.contains(char::is_whitespace)) => Binding::Data,
-            // A quoted list may hold blanks.
-            all if all.iter().any(|word| word.value >= Value::Data && !word.splits) => Binding::Data,
-            _ => Binding::Token,
-        }
-    }
-
-    fn arithmetic_loop(&mut self, parts: [&String; 3], body: &Node) {
-        let text = parts.map(String::as_str).join(";");
-        if assigned::spoils(body, &text) {
-            self.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
-        }
-        self.arithmetic_command(&text);
-        assigned::forget(self, &[body]);
-        self.conditional(|judge| judge.node(body));
-    }
-
     fn function(&mut self, name: &str, body: &Node) {
         if TABLES.command(name).is_some() || self.functions.iter().any(|known| known == name) {
             self.find(
@@ -310,23 +225,11 @@ impl Judge {
         assigned::forget(self, &[body]);
         // Where it is called, anything may come through a pipe.
         let input = std::mem::replace(&mut self.input, Input::Opaque);
-        self.isolated(|judge| judge.node(body));
+        self.isolated(|judge| {
+            judge.forget_variables();
+            judge.node(body);
+        });
         self.input = input;
-    }
-
-    /// `(( … ))`: harmless when every name in it is known to be a number. To sh it is two subshells.
-    fn arithmetic_command(&mut self, raw: &str) {
-        if self.shell == Shell::Sh {
-            self.bash_only("`(( … ))`");
-            self.nested_script(raw, Shell::Sh);
-        }
-        if raw.contains(['`', '$', '[', '"', '\'']) {
-            self.fragment(raw);
-        } else if arithmetic::numbers_only(raw, self) {
-            return arithmetic::assign(raw, self);
-        }
-        assigned::forget_text(self, raw);
-        self.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
     }
 
     /// Judges the expansions in a piece of text that stands as it would between double quotes.
@@ -334,7 +237,9 @@ impl Judge {
         if self.depth > MAX_DEPTH {
             return self.refused(Refusal::TooComplex);
         }
-        let text = format!(": \"{}\"", raw.replace('"', " "));
+        let Some(text) = super::quoting::as_quoted(raw) else {
+            return self.find(Risk::Destructive, "shell:obfuscated", "a substitution that is not understood", None);
+        };
         match rable::parse(&text, false) {
             Ok(nodes) => {
                 self.depth += 1;
@@ -353,104 +258,12 @@ impl Judge {
         }
     }
 
-    fn condition(&mut self, node: &Node) {
-        match &node.kind {
-            NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => {
-                self.condition(left);
-                self.condition_as_command(right);
-                self.condition(right);
-            }
-            NodeKind::CondNot { operand: inner } => self.condition(inner),
-            NodeKind::CondParen { inner } => {
-                self.condition_as_command(inner);
-                self.condition(inner);
-            }
-            NodeKind::UnaryTest { op, operand } => {
-                if matches!(op.as_str(), "-v" | "-R") {
-                    self.find(Risk::ConfigMutation, "shell:arithmetic", "`-v` evaluates a subscript as code", None);
-                }
-                self.condition(operand);
-            }
-            NodeKind::BinaryTest { op, left, right } => self.comparison(op, left, right),
-            NodeKind::CondTerm { value, .. } => {
-                if value.contains(['`', '$']) || value.contains("<(") || value.contains(">(") {
-                    self.term(value);
-                }
-            }
-            _ => self.find(Risk::Destructive, "shell:unknown-syntax", "a test that is not understood", None),
-        }
-    }
-
-    /// To sh, which has no `[[`, what follows `&&`, `||` and `(` in it is a command of its own.
-    fn condition_as_command(&mut self, node: &Node) {
-        let harmless = match &node.kind {
-            NodeKind::UnaryTest { op, operand } => {
-                let implicit =
-                    op == "-n" && matches!(&operand.kind, NodeKind::CondTerm { value, .. } if !value.starts_with('-'));
-                op.starts_with('-') && !implicit
-            }
-            NodeKind::CondAnd { .. } | NodeKind::CondOr { .. } => true,
-            _ => false,
-        };
-        if self.shell == Shell::Sh && !harmless {
-            self.find(
-                Risk::Destructive,
-                "shell:bash-only",
-                "a part of `[[ … ]]` would be executed by sh",
-                Some("use [ … ] && [ … ]"),
-            );
-        }
-    }
-
-    fn comparison(&mut self, op: &str, left: &Node, right: &Node) {
-        if self.shell == Shell::Sh && matches!(op, "<" | ">") {
-            self.find(Risk::Destructive, "shell:bash-only", "`>` in `[[ … ]]` writes a file in sh", Some("use [ … ]"));
-        }
-        if matches!(op, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
-            && !(self.is_number(left) && self.is_number(right))
-        {
-            self.find(
-                Risk::ConfigMutation,
-                "shell:arithmetic",
-                "bash evaluates both sides as code",
-                Some("use [ \"$x\" -gt 1 ]"),
-            );
-        }
-        self.condition(left);
-        self.condition(right);
-    }
-
-    fn is_number(&self, node: &Node) -> bool {
-        let NodeKind::CondTerm { value, .. } = &node.kind else { return false };
-        let bare = value.trim_matches('"');
-        let name = bare.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
-        !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit())
-            || name.is_some_and(|name| word::is_number(name, self))
-    }
-
-    /// A word of `[[ … ]]`: rable keeps its text only.
-    fn term(&mut self, value: &str) {
-        match rable::parse(&format!(": {value}"), true) {
-            Ok(nodes) => {
-                for node in &nodes {
-                    match &node.kind {
-                        NodeKind::Command { words, redirects, .. } if redirects.is_empty() => {
-                            self.words(words);
-                        }
-                        _ => self.fragment(value),
-                    }
-                }
-            }
-            Err(_) => self.fragment(value),
-        }
-    }
-
     /// Reads words and judges everything that is executed to make them.
     pub fn words<'a>(&mut self, nodes: &'a [impl std::borrow::Borrow<Node>]) -> Vec<Word<'a>> {
         let mut out = Vec::with_capacity(nodes.len());
         for node in nodes {
             let mut found = Found::default();
-            out.extend(word::read(node.borrow(), self, &mut found));
+            out.extend(expansion::read(node.borrow(), self, &mut found));
             self.found(found);
         }
         out
@@ -458,7 +271,7 @@ impl Judge {
 
     /// Reads words without judging what makes them.
     pub fn peek<'a>(&self, nodes: &'a [Node]) -> Vec<Word<'a>> {
-        nodes.iter().flat_map(|node| word::read(node, self, &mut Found::default())).collect()
+        nodes.iter().flat_map(|node| expansion::read(node, self, &mut Found::default())).collect()
     }
 
     /// Judges what reading a word found.
@@ -487,19 +300,19 @@ impl Judge {
             self.input = saved;
             self.argv = argv;
         }
+        for name in found.assigned {
+            self.assignment(&name, None, false);
+            self.bind(&name, super::word::Binding::Data);
+        }
         for text in found.nested {
             self.fragment(&text);
         }
     }
 
-    fn overflowing(&mut self) -> bool {
+    /// Counts a round of a loop; whether there were too many.
+    pub fn overflowing(&mut self) -> bool {
         !self.count()
     }
-}
-
-/// The text before the first pattern character.
-fn literal_beginning(text: &str) -> String {
-    text.split(['*', '?', '[', '(']).next().unwrap_or("").to_owned()
 }
 
 static NOTHING: Node = Node::empty(NodeKind::Empty);

@@ -18,6 +18,8 @@ use super::error::ConnectError;
 const REFUSAL_STANDS: Duration = Duration::from_secs(5);
 const OPEN_LIMIT: Duration = Duration::from_secs(20);
 const OPEN_TRIES: u32 = 3;
+/// How long to ask again for a session that the server refuses.
+const SEAT_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(crate) struct Pool {
@@ -51,26 +53,26 @@ impl Pool {
         access: &HostAccess,
         lane: Lane,
     ) -> Result<(Channel<Msg>, OwnedSemaphorePermit), ConnectError> {
-        let mut detail = String::new();
-        for _ in 0..OPEN_TRIES {
+        let (mut detail, mut broken) = (String::new(), 0);
+        let mut refused_since: Option<Instant> = None;
+        while broken < OPEN_TRIES && refused_since.is_none_or(|since| since.elapsed() < SEAT_LIMIT) {
             let connection = self.connection(access).await?;
             let Ok(permit) = connection.lane(lane).acquire_owned().await else { continue };
             match timeout(OPEN_LIMIT, open_session(connection.clone())).await {
                 Ok(Ok(channel)) => return Ok((channel, permit)),
-                // The server has no session left; the connection is healthy.
+                // The server allows fewer sessions than usual; the connection is healthy and a seat will come free.
                 Ok(Err(russh::Error::ChannelOpenFailure(reason))) => {
                     detail = format!("the server refused a session: {reason:?}");
+                    refused_since.get_or_insert_with(Instant::now);
+                    drop(permit);
                     sleep(Duration::from_millis(200)).await;
+                    continue;
                 }
-                Ok(Err(error)) => {
-                    detail = error.to_string();
-                    self.discard(access, &connection).await;
-                }
-                Err(_) => {
-                    detail = format!("no session within {} s", OPEN_LIMIT.as_secs());
-                    self.discard(access, &connection).await;
-                }
+                Ok(Err(error)) => detail = error.to_string(),
+                Err(_) => detail = format!("no session within {} s", OPEN_LIMIT.as_secs()),
             }
+            broken += 1;
+            self.discard(access, &connection).await;
         }
         Err(ConnectError::Unreachable { host: access.name.clone(), address: access.socket(), detail })
     }

@@ -1,7 +1,8 @@
 //! The controller or its connection dies in the middle of a step: nothing is lost and nothing is done twice. The
 //! stand-in host's file `/root/effects` counts what really happened.
 
-use oikos::api::{Execution, ExecutionPhase, Plan, PlanPhase};
+use kube::api::{Patch, PatchParams};
+use oikos::api::{Execution, ExecutionPhase, Guest, Plan, PlanPhase};
 use serde_json::{Value, json};
 
 use crate::harness::{HELD, Lab, QUICK, step};
@@ -135,4 +136,83 @@ async fn a_controller_that_is_killed_after_the_approval_opens_one_window_and_run
     assert_eq!(lab.effects(), ["quick"]);
     let plan = lab.api::<Plan>().get("web").await.unwrap();
     assert_ne!(plan.status.unwrap().approval.unwrap().token, waiting.token);
+}
+
+#[tokio::test]
+async fn a_container_is_made_once_however_often_the_controller_dies_and_is_the_next_steps_target() {
+    let mut lab = Lab::new("container").await;
+    let steps = json!([
+        {"name": "create", "target": "host:pve", "createContainer": {"hostname": "web"}},
+        {"name": "change", "target": "lxc:web", "run": "hostname > /root/name; cat /root/name"},
+    ]);
+    lab.plan("web", json!({"targets": ["host:pve", "lxc:web"], "steps": steps})).await;
+    lab.approve("web").await;
+    let claimed = |it: &Execution| it.status.as_ref().is_some_and(|status| status.attempt.is_some());
+    lab.until("web-1-1", "a claim", claimed).await;
+    lab.take_controller().kill();
+    lab.start_controller().await;
+    let seen = |it: &Execution| {
+        it.status.as_ref().is_some_and(|it| it.phase == ExecutionPhase::Running || it.phase.is_terminal())
+    };
+    lab.until("web-1-1", "a beginning", seen).await;
+    lab.take_controller().kill();
+    lab.start_controller().await;
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    let guests = lab.standin.guests();
+    assert_eq!(guests.len(), 1, "{guests:?}");
+    assert_eq!((guests[0].hostname.as_str(), guests[0].running), ("web", true));
+    let registered = lab.api::<Guest>().get("web").await.unwrap().spec;
+    assert_eq!((registered.vmid, registered.host_ref.name.as_str()), (guests[0].vmid, "pve"));
+    let inside = lab.execution_until("web-2-1", ExecutionPhase::Succeeded).await;
+    assert_eq!(inside.stdout.unwrap().text, "web\n");
+}
+
+#[tokio::test]
+async fn a_cut_connection_while_a_container_is_made_makes_it_once() {
+    let lab = Lab::new("container-cut").await;
+    let steps = json!([{"name": "create", "target": "host:pve", "createContainer": {"hostname": "web"}}]);
+    lab.plan("web", json!({"targets": ["host:pve", "lxc:web"], "steps": steps})).await;
+    lab.approve("web").await;
+    lab.on_host("for i in $(seq 600); do ls /etc/pve/lxc/*.conf >/dev/null 2>&1 && exit 0; sleep 0.1; done; exit 1");
+    lab.standin.kill_sessions().unwrap();
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    assert_eq!(lab.standin.guests().len(), 1);
+    lab.api::<Guest>().get("web").await.unwrap();
+}
+
+#[tokio::test]
+async fn people_who_keep_writing_to_a_plan_do_not_hold_it_up() {
+    let lab = Lab::new("storm").await;
+    let names = ["one", "two", "three", "four"];
+    let steps: Vec<_> = names.iter().map(|name| step(name, &format!("echo {name} >> /root/effects"))).collect();
+    lab.plan("web", json!({"steps": steps})).await;
+    lab.approve("web").await;
+    let plans = lab.api::<Plan>();
+    let storm = async {
+        for number in 0.. {
+            let label = Patch::Merge(json!({"metadata": {"labels": {"storm": number.to_string()}}}));
+            plans.patch("web", &PatchParams::default(), &label).await.unwrap();
+        }
+    };
+    tokio::select! {
+        () = storm => {}
+        _ = lab.plan_until("web", PlanPhase::Succeeded) => {}
+    }
+    assert_eq!(lab.effects(), names);
+    assert_eq!(lab.executions().await.len(), names.len());
+}
+
+#[tokio::test]
+async fn a_deleted_plan_stops_its_running_step_and_takes_its_children_with_it() {
+    let lab = running("deleted", held_then_quick()).await;
+    let attempt = lab.execution_until("web-1-1", ExecutionPhase::Running).await.attempt_id.unwrap();
+    lab.kubectl(&["delete", "plan", "web", "--timeout=30s"]).await.ok().unwrap();
+    for kind in ["executions", "autonomywindows"] {
+        let gone = ["wait", "--for=delete", kind, "--all", "--timeout=30s"];
+        lab.kubectl(&gone).await.ok().unwrap();
+    }
+    let marked = format!("grep -lsF OIKOS_TREE=.{attempt}. /proc/[0-9]*/environ >/dev/null");
+    lab.on_host(&format!("for i in $(seq 300); do {marked} || exit 0; sleep 0.1; done; exit 1"));
+    lab.release();
+    assert_eq!(lab.effects(), ["start"]);
 }

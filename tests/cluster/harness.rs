@@ -218,6 +218,13 @@ impl Lab {
         status
     }
 
+    /// How long an ended Execution took from its claim to its end, in whole seconds of the clock.
+    pub async fn lasted(&self, name: &str) -> i64 {
+        let status = self.api::<Execution>().get(name).await.unwrap().status.unwrap();
+        let (start, end) = (status.start_time.unwrap().0, status.completion_time.unwrap().0);
+        end.as_second() - start.as_second()
+    }
+
     /// The names of all Executions.
     pub async fn executions(&self) -> Vec<String> {
         let list = self.api::<Execution>().list(&ListParams::default()).await.unwrap();

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use oikos::api::{Plan, PlanPhase};
+use oikos::api::{ExecutionPhase, Plan, PlanPhase};
 use serde_json::{Value, json};
 use testbed::control_plane::{ControlPlane, Options};
 use tokio::time::{sleep, timeout};
 
-use crate::harness::{Lab, QUICK, step};
+use crate::harness::{HELD, Lab, QUICK, step};
 
 /// A control plane with the chart, for one test. It ends with the process.
 async fn own_plane(values: &[&str]) -> &'static ControlPlane {
@@ -23,16 +23,45 @@ async fn readiness_names_the_crd_that_is_missing_and_comes_with_it() {
     plane.admin().kubectl(&["delete", "crd", "messages.oikos.dev"]).await.unwrap().ok().unwrap();
     let mut lab = Lab::on(plane, "crds").await;
     lab.controller = Some(lab.another_controller().await);
-    let body = lab.controller().answers("/readyz", 503, "messages.oikos.dev: the CustomResource").await;
-    assert!(body.contains("apply crds/ or install the chart"), "{body}");
-    let (code, body) = lab.controller().get("/readyz").await;
-    assert!(code == 503 && !body.contains("plans.oikos.dev"), "only what is missing is named: {body}");
+    let only = "not ready:\nmessages.oikos.dev: the CustomResourceDefinition is missing; apply crds/ or install the \
+                chart\n";
+    lab.controller().answers("/readyz", 503, only).await;
     assert_eq!(lab.controller().get("/livez").await.0, 200);
     testbed::chart::apply(plane, &[]).await.unwrap();
     lab.controller().answers("/readyz", 200, "ok").await;
     lab.plan("web", json!({"steps": [step("change", QUICK)]})).await;
     lab.approve("web").await;
     lab.plan_until("web", PlanPhase::Succeeded).await;
+}
+
+#[tokio::test]
+async fn readiness_comes_back_after_the_api_server_was_away() {
+    let plane = own_plane(&[]).await;
+    let mut lab = Lab::on(plane, "restart").await;
+    lab.start_controller().await;
+    lab.controller().answers("/readyz", 200, "ok").await;
+    plane.restart_apiserver().await.unwrap();
+    lab.controller().logged("the watch failed").await;
+    lab.controller().answers("/readyz", 200, "ok").await;
+    lab.plan("web", json!({"steps": [step("change", QUICK)]})).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+}
+
+#[tokio::test]
+async fn a_step_that_ends_while_the_api_server_is_away_is_not_lost() {
+    let plane = own_plane(&[]).await;
+    let mut lab = Lab::on(plane, "outage").await;
+    lab.start_controller().await;
+    lab.plan("web", json!({"steps": [step("hold", HELD), step("change", QUICK)]})).await;
+    lab.approve("web").await;
+    lab.execution_until("web-1-1", ExecutionPhase::Running).await;
+    // The step ends, and the server goes away before or after that was written.
+    lab.release();
+    plane.restart_apiserver().await.unwrap();
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    assert_eq!(lab.effects(), ["start", "end", "quick"]);
+    assert_eq!(lab.executions().await, ["web-1-1", "web-2-1"]);
 }
 
 #[tokio::test]
@@ -76,7 +105,7 @@ async fn an_object_that_cannot_be_decoded_does_not_stop_the_rest() {
     lab.plan("web", json!({"windowSeconds": 600, "limits": {}, "steps": [step("change", QUICK)]})).await;
     lab.approve("web").await;
     lab.plan_until("web", PlanPhase::Succeeded).await;
-    assert_eq!(lab.controller().get("/readyz").await, (200, "ok\n".to_owned()));
+    lab.controller().answers("/readyz", 200, "ok").await;
     assert_eq!(lab.effects(), ["quick"]);
 }
 

@@ -4,12 +4,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod agents;
 mod approval;
 mod budgets;
 mod controller;
 mod crashes;
+mod failures;
 mod harness;
 mod health;
+mod nomos;
 mod reach;
 mod steering;
 mod steps;

@@ -15,8 +15,8 @@ async fn cancelling_stops_the_running_step_on_the_host_and_ends_the_plan() {
     let cancel = ["patch", "plan", "web", "--type=merge", "-p", r#"{"spec":{"cancelled":true}}"#];
     lab.kubectl(&cancel).await.ok().unwrap();
     lab.plan_until("web", PlanPhase::Cancelled).await;
-    lab.execution_until("web-1-1", ExecutionPhase::Cancelled).await;
-    let left = lab.on_host("grep -lsF OIKOS_TREE= /proc/[0-9]*/environ || echo none");
+    let attempt = lab.execution_until("web-1-1", ExecutionPhase::Cancelled).await.attempt_id.unwrap();
+    let left = lab.on_host(&format!("grep -lsF OIKOS_TREE=.{attempt}. /proc/[0-9]*/environ || echo none"));
     assert_eq!(left, "none\n", "the step's processes are gone");
     lab.release();
     assert_eq!(lab.effects(), ["start"]);

@@ -1,6 +1,6 @@
 //! Windows that end while a plan runs, that a person makes, and that come too late.
 
-use oikos::api::{AutonomyWindow, ExecutionPhase, GrantVia, Plan, PlanPhase, WindowPhase};
+use oikos::api::{AutonomyWindow, ExecutionPhase, GrantVia, Plan, PlanPhase, PlanStatus, WindowPhase};
 use serde_json::{Value, json};
 
 use crate::harness::{HELD, Lab, QUICK, step};
@@ -127,4 +127,41 @@ async fn a_window_with_a_token_of_the_past_is_revoked_and_starts_nothing() {
     assert_eq!(window.message.as_deref(), Some("its name does not carry the plan's current token"));
     lab.plan_until("web", PlanPhase::Denied).await;
     assert!(lab.executions().await.is_empty());
+}
+
+#[tokio::test]
+async fn approving_again_while_a_window_is_open_extends_the_time() {
+    let lab = Lab::new("extend").await;
+    lab.plan("web", json!({"windowSeconds": 600, "steps": [step("hold", HELD), step("change", QUICK)]})).await;
+    lab.approve("web").await;
+    lab.execution_until("web-1-1", ExecutionPhase::Running).await;
+    let plan = lab.plan_status("web", "an open window", |status| status.window.is_some()).await;
+    let (first, approval) = (plan.window.unwrap(), plan.approval.unwrap());
+    lab.copied(&approval.command).await.ok().unwrap();
+    let longer = |status: &PlanStatus| status.window.as_ref().is_some_and(|it| it.expiry_time > first.expiry_time);
+    let second = lab.plan_status("web", "a later end", longer).await;
+    assert_eq!(second.window.unwrap().name, format!("web-{}", approval.token));
+    assert_ne!(second.approval.unwrap().token, approval.token, "every token is good once");
+    lab.release();
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    assert_eq!(lab.windows().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_step_that_waits_for_another_plans_step_on_its_target_does_not_fail_and_starts_in_its_window_only() {
+    let lab = Lab::new("busy").await;
+    lab.plan("first", json!({"steps": [step("hold", HELD)]})).await;
+    lab.approve("first").await;
+    lab.execution_until("first-1-1", ExecutionPhase::Running).await;
+    lab.plan("second", json!({"windowSeconds": 10, "steps": [step("change", QUICK)]})).await;
+    lab.approve("second").await;
+    let begun = |status: &PlanStatus| status.phase == PlanPhase::Running;
+    lab.plan_status("second", "begun", begun).await;
+    lab.plan_until("second", PlanPhase::AwaitingApproval).await;
+    lab.release();
+    lab.plan_until("first", PlanPhase::Succeeded).await;
+    assert_eq!(lab.effects(), ["start", "end"], "its window was over when the target was free");
+    lab.approve("second").await;
+    lab.plan_until("second", PlanPhase::Succeeded).await;
+    assert_eq!(lab.effects(), ["start", "end", "quick"]);
 }

@@ -418,6 +418,37 @@ async fn no_more_than_eight_channels_are_open_at_once_and_the_others_wait() {
 }
 
 #[tokio::test]
+async fn a_server_that_allows_one_session_makes_steps_wait_and_none_fail() {
+    let sshd = Arc::new(Sshd::start_with("MaxSessions 1").await);
+    let runner = Arc::new(Runner::new());
+    let steps: Vec<_> = (0..10)
+        .map(|number| {
+            let (runner, access) = (runner.clone(), sshd.access());
+            let step = Step { mutating: number % 2 == 0, ..step("echo seated") };
+            tokio::spawn(async move { runner.run(&access, &step, &CancellationToken::new()).await.unwrap() })
+        })
+        .collect();
+    for step in steps {
+        assert_eq!(step.await.unwrap().stdout.text, "seated\n");
+    }
+}
+
+#[tokio::test]
+async fn the_pinned_one_of_several_host_keys_is_asked_for() {
+    let path = std::env::temp_dir().join(format!("oikos-steps-ecdsa-{}", std::process::id()));
+    let made = std::process::Command::new("ssh-keygen").args(["-q", "-t", "ecdsa", "-N", "", "-f"]).arg(&path).status();
+    assert!(made.unwrap().success());
+    let sshd = Sshd::start_with(&format!("HostKey {}", path.display())).await;
+    let key = std::fs::read_to_string(path.with_extension("pub")).unwrap();
+    let access = oikos::steps::HostAccess { known_hosts: vec![key], ..sshd.access() };
+    let answer = Runner::new().probe(&access).await;
+    std::fs::remove_file(path.with_extension("pub")).unwrap();
+    std::fs::remove_file(path).unwrap();
+    answer.unwrap();
+    Runner::new().probe(&sshd.access()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_lost_connection_of_a_read_only_step_is_lost_and_never_a_success() {
     let sshd = Sshd::start().await;
     let proxy = Proxy::start(sshd.port).await;

@@ -7,7 +7,7 @@ use crate::{
         effect::Effect,
         judge::{Input, Judge},
         rule::{Case, options_only},
-        word::{Value, Word},
+        word::Word,
     },
 };
 
@@ -157,7 +157,7 @@ pub fn sql(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.find(Risk::ConfigMutation, format!("{}:other-system", case.name), "acts on another system", None);
         }
     }
-    if case.args.given.iter().any(|given| given.opt.effect.pretend) {
+    if case.pretends() {
         return;
     }
     let inline =
@@ -359,70 +359,4 @@ fn calls_are_harmless(statement: &str) -> bool {
         }
     }
     true
-}
-
-/// `redis-cli [OPTIONS] COMMAND …`.
-pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    const READS: &[&str] = &[
-        "ping",
-        "info",
-        "get",
-        "mget",
-        "strlen",
-        "exists",
-        "keys",
-        "scan",
-        "dbsize",
-        "ttl",
-        "pttl",
-        "type",
-        "llen",
-        "lrange",
-        "lindex",
-        "hget",
-        "hgetall",
-        "hkeys",
-        "hlen",
-        "smembers",
-        "scard",
-        "sismember",
-        "zrange",
-        "zcard",
-        "zscore",
-        "time",
-        "lastsave",
-        "role",
-        "object",
-        "memory",
-        "slowlog",
-        "latency",
-        "command",
-        "echo",
-        "randomkey",
-        "xlen",
-        "xrange",
-        "xinfo",
-    ];
-    const WRITES: &[&str] = &[
-        "set", "mset", "hset", "lpush", "rpush", "sadd", "zadd", "expire", "incr", "decr", "publish", "bgsave", "save",
-        "setex", "select", "persist",
-    ];
-    options_only(judge, case);
-    let words: Vec<String> = case.args.operands.iter().map(|word| word.text.to_ascii_lowercase()).collect();
-    let known = case.args.operands.iter().all(|word| word.value <= Value::Tail);
-    let risk = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [] if case.has("--bigkeys") || case.has("--version") || case.has("v") => Risk::ReadOnly,
-        ["config", "get", ..]
-        | ["client", "list" | "info", ..]
-        | ["cluster", "info" | "nodes", ..]
-        | ["acl", "list" | "whoami", ..] => Risk::ReadOnly,
-        ["slowlog" | "latency", "reset", ..] | ["memory", "purge", ..] => Risk::ConfigMutation,
-        [first, ..] if READS.contains(first) => Risk::ReadOnly,
-        [first, ..] if WRITES.contains(first) => Risk::ConfigMutation,
-        _ => Risk::Destructive,
-    };
-    let risk = if known { risk } else { risk.max(Risk::ConfigMutation) };
-    if risk > Risk::ReadOnly {
-        judge.find(risk, "redis-cli:command", "changes or loses data, or is not known", None);
-    }
 }

@@ -2,12 +2,16 @@
 //!
 //! A rule judges one command. `raw` rules read the argument vector themselves, `read` rules get it read by the table.
 
+mod awk;
 mod builtin;
 mod database;
+mod docker;
 mod expression;
 mod fetch;
-mod program;
+mod interpreter;
 mod proxmox;
+mod redis;
+mod sed;
 mod shell;
 mod storage;
 mod value;
@@ -19,6 +23,7 @@ pub fn raw(judge: &mut Judge, rule: &str, argv: &[Word<'_>]) -> bool {
     match rule {
         "cd" => builtin::cd(judge, argv),
         "mapfile" => builtin::mapfile(judge, argv),
+        "kill" => builtin::kill(judge, argv),
         "kill-by-name" => builtin::kill_by_name(judge, argv),
         "usermod" => builtin::usermod(judge, argv),
         "test" => builtin::test(judge, argv),
@@ -47,11 +52,10 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "source" => shell::source(judge, case),
         "xargs" => shell::xargs(judge, case),
         "stdin-code" => shell::deferred(judge, case),
-        "sed" => program::sed(judge, case),
-        "awk" => program::awk(judge, case),
-        "interpreter" => program::interpreter(judge, case),
+        "sed" => sed::sed(judge, case),
+        "awk" => awk::awk(judge, case),
+        "interpreter" => interpreter::interpreter(judge, case),
         "fetch" => fetch::fetch(judge, case),
-        "kill" => builtin::kill(judge, case),
         "move" => storage::move_files(judge, case),
         "truncating" => storage::truncating(judge, case),
         "recursive-mode" => storage::recursive_mode(judge, case),
@@ -59,19 +63,21 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "script" => value::script(judge, case),
         "interval" => value::interval(judge, case),
         "sql" => database::sql(judge, case),
-        "redis" => database::redis(judge, case),
+        "redis" => redis::redis(judge, case),
         "copy-away" => value::copy_away(judge, case),
+        "s-client" => fetch::s_client(judge, case),
+        "umount" => storage::umount(judge, case),
         "mount" => storage::mount(judge, case),
-        "docker-cp" => value::docker_cp(judge, case),
+        "docker-cp" => docker::docker_cp(judge, case),
         "date" => value::date(judge, case),
         "service" => value::service(judge, case),
         "sysctl" => value::sysctl(judge, case),
         "ping" => value::ping(judge, case),
         "net-tool" => value::net_tool(judge, case),
         "rsync" => value::rsync(judge, case),
-        "docker-run" => value::docker_run(judge, case),
-        "compose" => value::compose(judge, case),
-        "lxc-attach" => value::lxc_attach(judge, case),
+        "docker-run" => docker::docker_run(judge, case),
+        "compose" => docker::compose(judge, case),
+        "lxc-attach" => docker::lxc_attach(judge, case),
         "pvesh" => proxmox::pvesh(judge, case),
         "qm-guest-cmd" => proxmox::guest_command(judge, case),
         "firewall" => expression::firewall(judge, case),
@@ -105,7 +111,7 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "apt-option" => value::apt_option(judge, word),
         "header" => value::header(judge, word),
         "socket" => value::socket(judge, word),
-        "bind" => value::bind(judge, word),
+        "bind" => docker::bind(judge, word),
         "run-property" => value::run_property(judge, word),
         "run-environment" => value::run_environment(judge, word),
         "features" => proxmox::features(judge, word),

@@ -137,9 +137,8 @@ fn is_dangerous(word: &str) -> bool {
     let Some(name) = word.strip_prefix('-') else { return false };
     let name = name.trim_start_matches('-').split('=').next().unwrap_or("").to_ascii_lowercase();
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    name.len() > 1
-        && (DANGEROUS.iter().any(|known| known.starts_with(&name)) && name != "re" && name != "fo"
-            || name == "fo"
+    !name.is_empty()
+        && (DANGEROUS.iter().any(|known| known.starts_with(&name))
             || bare.len() < name.len() && DANGEROUS_NUMBERED.contains(&bare))
 }
 

@@ -74,6 +74,7 @@ pub async fn up(options: &Options) -> Result<()> {
 }
 
 async fn approve(options: &Options, cluster: &Cluster) -> Result<()> {
+    cluster.wait_for("{.status.phase}", |text| text == "AwaitingApproval").await?;
     let command = cluster.wait_for("{.status.approval.command}", |text| !text.is_empty()).await?;
     println!("\n{}", cluster.operator(&["-n", NAMESPACE, "get", "plans"])?);
     println!(

@@ -1,0 +1,15 @@
+//! The proof of the command classifier, written from its rules and from how people work, not from its source.
+//!
+//! Owns: a corpus of labelled lines, properties, and oracles that know nothing of the classifier: two real shells,
+//! a second parser and a list of every verb of Proxmox's tools.
+
+mod argv_oracle;
+mod corpus;
+mod differential;
+mod gaps;
+mod homelab;
+mod properties;
+mod proxmox;
+mod random;
+mod sandbox;
+mod second_parser;
