@@ -22,6 +22,12 @@ pub enum ControllerError {
         /// What was being done.
         what: &'static str,
     },
+    /// Another object has the name that an object of ours has to bear.
+    #[error("the name {name} is taken by another object")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
     /// The object does not say where it lives; the API server never sends such an object.
     #[error("the object has no name or namespace")]
     Nameless,
@@ -34,6 +40,7 @@ impl ControllerError {
             Self::Api { .. } if self.is_conflict() => "Conflict",
             Self::Api { .. } => "Api",
             Self::Timeout { .. } => "Timeout",
+            Self::NameTaken { .. } => "NameTaken",
             Self::Nameless => "Nameless",
         }
     }

@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, runtime::controller::Action};
 
 use super::error::ControllerError;
-use crate::api::{Message, MessageSpec, PLAN_LABEL, Plan};
+use crate::api::{Message, MessageSpec, PLAN_LABEL, Plan, Role};
 
 /// Namespace and name of an object.
 pub fn key<K: Resource<DynamicType = ()>>(object: &K) -> Result<(String, String), ControllerError> {
@@ -26,6 +26,12 @@ pub fn requeue(again_at: Option<Timestamp>, now: Timestamp) -> Action {
             Action::requeue(wait.max(Duration::from_millis(500)))
         }
     }
+}
+
+/// Whether the Message is the turn of this sequence of the plan with this uid.
+pub fn is_turn(message: &Message, plan_uid: &str, sequence: u32) -> bool {
+    let spec = &message.spec;
+    spec.plan_ref.uid == plan_uid && spec.sequence == sequence && spec.role != Role::Operator
 }
 
 /// A Message of the plan, owned by it.

@@ -38,6 +38,7 @@ pub async fn reconcile(seen: Arc<Guarded<Plan>>, context: Arc<Context>) -> Resul
     let messages = context.stores.messages_of(&uid);
     let executions = context.stores.executions_of(&uid);
     let windows = context.stores.windows_of(&uid);
+    let taken = context.stores.left_by_namesakes(&plan);
     let inventory = context.stores.inventory(&namespace);
     let asking = context.turns.has(&uid);
     let trouble = if asking { None } else { agent_trouble(&context, &namespace, &plan).await? };
@@ -45,6 +46,7 @@ pub async fn reconcile(seen: Arc<Guarded<Plan>>, context: Arc<Context>) -> Resul
         plan: &plan,
         windows: &windows,
         executions: &executions,
+        taken: &taken,
         inventory: &inventory,
         agent_trouble: trouble.as_ref(),
         turn: latest_turn(&plan, &messages).as_ref(),

@@ -29,8 +29,8 @@ pub async fn run(context: Arc<Context>, execution: Execution, adopt: bool, cance
     let ending = tokio::select! {
         ending = &mut running => ending,
         () = tokio::time::sleep(SHOWN_AFTER) => {
-            show_running(&context, &execution).await;
-            running.await
+            // Side by side: a slow API server must not hold up the step, nor its being stopped.
+            tokio::join!(running, show_running(&context, &execution)).0
         }
     };
     match ending {

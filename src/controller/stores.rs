@@ -2,7 +2,7 @@
 //! for an event that its store does not hold yet.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Debug,
     hash::Hash,
     sync::{Arc, Mutex, PoisonError},
@@ -71,7 +71,15 @@ where
 }
 
 /// Starts to watch a kind in one namespace, or in all.
-pub fn watched<K>(client: &Client, namespace: Option<&str>, subscribers: usize, sync: &Sync) -> Watched<K>
+///
+/// The streams of changes leave deletions out, so `deleted` is told the uid of what is gone.
+pub fn watched<K>(
+    client: &Client,
+    namespace: Option<&str>,
+    subscribers: usize,
+    sync: &Sync,
+    deleted: impl Fn(&str) + Send + 'static,
+) -> Watched<K>
 where
     K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
         + Clone
@@ -91,13 +99,14 @@ where
     let kind = format!("{}.{}", K::plural(&()), crate::api::GROUP);
     sync.set(&kind, Some("not listed yet".to_owned()));
     let events = watcher(api, watcher::Config::default()).default_backoff().reflect_shared(writer);
-    Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone())) }
+    Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone(), deleted)) }
 }
 
 async fn follow<K: Resource<DynamicType = ()> + 'static>(
     events: impl Stream<Item = watcher::Result<watcher::Event<Guarded<K>>>>,
     kind: String,
     sync: Sync,
+    deleted: impl Fn(&str),
 ) {
     let mut events = std::pin::pin!(events);
     let mut synced = false;
@@ -114,6 +123,7 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
                 let name = invalid.metadata.name.as_deref().unwrap_or_default();
                 tracing::warn!(kind, name, error = %invalid.error, "an object cannot be decoded and is left alone");
             }
+            Ok(watcher::Event::Delete(object)) => deleted(object.meta().uid.as_deref().unwrap_or_default()),
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(kind, %error, "the watch failed and is tried again");
@@ -166,6 +176,23 @@ impl Stores {
             (message.spec.sequence, is_answer(message), message.metadata.creation_timestamp.clone())
         });
         messages
+    }
+
+    /// Whether the turn of this sequence is here.
+    pub fn has_turn(&self, plan_uid: &str, sequence: u32) -> bool {
+        let is_it = |message: &Message| super::objects::is_turn(message, plan_uid, sequence);
+        self.messages.state().iter().any(|message| message.0.as_ref().is_ok_and(is_it))
+    }
+
+    /// The names of Executions that an earlier plan of this name has left.
+    pub fn left_by_namesakes(&self, plan: &Plan) -> BTreeSet<String> {
+        let meta = &plan.metadata;
+        let left = |it: &Execution| {
+            let plan_ref = &it.spec.plan_ref;
+            let ours = Some(&plan_ref.uid) == meta.uid.as_ref();
+            it.metadata.namespace == meta.namespace && Some(&plan_ref.name) == meta.name.as_ref() && !ours
+        };
+        decoded(&self.executions, left).into_iter().filter_map(|execution| execution.metadata.name).collect()
     }
 
     /// The Hosts and Guests of a namespace.

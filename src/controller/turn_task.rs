@@ -13,7 +13,7 @@ use super::{
     effects::create,
     error::{ControllerError, call},
     inline,
-    objects::message_of,
+    objects::{is_turn, message_of},
     transcript::CLOSING,
 };
 use crate::{
@@ -38,15 +38,30 @@ pub async fn run(
     cancel: CancellationToken,
 ) {
     let turn = async {
-        if let Err(error) = take(&context, &plan, sequence, closing).await {
-            tracing::warn!(plan = plan.metadata.name, sequence, category = error.category(), %error, "a turn is taken again");
-            tokio::time::sleep(Duration::from_secs(3)).await;
+        match take(&context, &plan, sequence, closing).await {
+            Ok(()) => known(&context, &plan, sequence).await,
+            Err(error) => {
+                let name = plan.metadata.name.as_deref();
+                tracing::warn!(plan = name, sequence, category = error.category(), %error, "a turn is taken again");
+                tokio::time::sleep(Duration::from_secs(3)).await;
+            }
         }
     };
     tokio::select! {
         () = turn => {}
         () = cancel.cancelled() => {}
     }
+}
+
+/// Waits until the store knows the turn, for a while: until then the plan's next pass would only ask for it again.
+async fn known(context: &Context, plan: &Plan, sequence: u32) {
+    let stored = async {
+        while !context.stores.has_turn(plan.metadata.uid.as_deref().unwrap_or_default(), sequence) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    // Past that the watch is broken: it is asked for again, and found, at this pace.
+    let _ = tokio::time::timeout(Duration::from_secs(10), stored).await;
 }
 
 async fn take(
@@ -58,11 +73,9 @@ async fn take(
     let (namespace, name) = super::objects::key(plan)?;
     let uid = plan.metadata.uid.clone().unwrap_or_default();
     let messages: Api<Message> = context.api(&namespace);
-    let message = message_name(&name, sequence);
-    // The store may lag behind our own Message; a turn is asked for once.
-    if call("looking for a turn", messages.get_opt(&message)).await?.is_some() {
+    let Some(message) = free_name(&messages, &name, &uid, sequence).await? else {
         return Ok(());
-    }
+    };
     let spec = match model(context, &namespace, plan).await? {
         Err((code, text)) => note(plan, sequence, &code, text),
         Ok((model, system, max_tokens)) => {
@@ -90,6 +103,27 @@ async fn take(
         }
         other => other,
     }
+}
+
+/// Under which name the turn is to be stored; `None` when it is stored, since the store may lag behind our own Message
+/// and a turn is asked for once. The usual name may be taken, by a person's Message or by one of an earlier plan.
+async fn free_name(
+    messages: &Api<Message>,
+    plan: &str,
+    uid: &str,
+    sequence: u32,
+) -> Result<Option<String>, ControllerError> {
+    let usual = message_name(plan, sequence);
+    let other = format!("{usual}-turn");
+    for name in [&usual, &other] {
+        let Some(found) = call("looking for a turn", messages.get_opt(name)).await? else {
+            return Ok(Some(name.clone()));
+        };
+        if is_turn(&found, uid, sequence) {
+            return Ok(None);
+        }
+    }
+    Err(ControllerError::NameTaken { name: other })
 }
 
 type Ready = (Model, String, u32);

@@ -58,13 +58,19 @@ pub type Part = BoxFuture<'static, anyhow::Result<&'static str>>;
 pub fn parts(settings: &Settings, client: Client, stop: &CancellationToken) -> Vec<Part> {
     let namespace = settings.namespace.as_deref();
     let sync = Sync::default();
-    let plans = watched::<Plan>(&client, namespace, 3, &sync);
-    let executions = watched::<Execution>(&client, namespace, 2, &sync);
-    let windows = watched::<AutonomyWindow>(&client, namespace, 3, &sync);
-    let messages = watched::<Message>(&client, namespace, 1, &sync);
-    let agents = watched::<Agent>(&client, namespace, 1, &sync);
-    let hosts = watched::<Host>(&client, namespace, 2, &sync);
-    let guests = watched::<Guest>(&client, namespace, 1, &sync);
+    let (steps, turns) = (Tasks::default(), Tasks::default());
+    // What was deleted is not observed any more, so what works for it here is stopped.
+    let stops = |tasks: &Tasks| {
+        let tasks = tasks.clone();
+        move |uid: &str| tasks.stop(uid)
+    };
+    let plans = watched::<Plan>(&client, namespace, 3, &sync, stops(&turns));
+    let executions = watched::<Execution>(&client, namespace, 2, &sync, stops(&steps));
+    let windows = watched::<AutonomyWindow>(&client, namespace, 3, &sync, |_| {});
+    let messages = watched::<Message>(&client, namespace, 1, &sync, |_| {});
+    let agents = watched::<Agent>(&client, namespace, 1, &sync, |_| {});
+    let hosts = watched::<Host>(&client, namespace, 2, &sync, |_| {});
+    let guests = watched::<Guest>(&client, namespace, 1, &sync, |_| {});
     let stores = Stores {
         plans: plans.store,
         executions: executions.store,
@@ -92,8 +98,8 @@ pub fn parts(settings: &Settings, client: Client, stop: &CancellationToken) -> V
         client: client.clone(),
         stores,
         runner: Arc::new(Runner::new()),
-        steps: Tasks::default(),
-        turns: Tasks::default(),
+        steps,
+        turns,
         recorder: Recorder::new(client.clone(), Reporter { controller: "oikos".into(), instance: None }),
         guarded: guarded.clone(),
         wake_plan,

@@ -1,6 +1,6 @@
 //! What may be decided about a plan: the defects that were found, each as a sentence, and every phase.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -16,6 +16,7 @@ struct Case {
     plan: Plan,
     windows: Vec<AutonomyWindow>,
     executions: BTreeMap<String, Execution>,
+    taken: BTreeSet<String>,
     trouble: Option<(String, String)>,
     turn: Option<Turn>,
     tally: Tally,
@@ -25,8 +26,17 @@ struct Case {
 
 impl Case {
     fn new(plan: Plan) -> Self {
-        let (windows, executions) = (Vec::new(), BTreeMap::new());
-        Self { plan, windows, executions, trouble: None, turn: None, tally: Tally::default(), asking: false, now: NOW }
+        Self {
+            plan,
+            windows: Vec::new(),
+            executions: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            trouble: None,
+            turn: None,
+            tally: Tally::default(),
+            asking: false,
+            now: NOW,
+        }
     }
 
     /// A plan that a person has approved at NOW.
@@ -49,6 +59,7 @@ impl Case {
             plan: &self.plan,
             windows: &self.windows,
             executions: &self.executions,
+            taken: &self.taken,
             inventory: &inventory(),
             agent_trouble: self.trouble.as_ref(),
             turn: self.turn.as_ref(),
@@ -241,6 +252,18 @@ fn a_plan_that_is_being_deleted_begins_nothing_and_stops_asking() {
     case.asking = false;
     assert_eq!(case.settle(), PlanEffect::None);
     assert_eq!(case.phase(), PlanPhase::Cancelled);
+}
+
+#[test]
+fn a_step_whose_name_an_earlier_plan_still_holds_is_waited_for_and_then_made() {
+    let mut case = Case::approved(a_plan(&[CHANGES]));
+    case.taken.insert("p-1-1".into());
+    assert_eq!(case.settle(), PlanEffect::None);
+    assert_eq!(case.plan.status.as_ref().unwrap().blocked.as_ref().unwrap().reason, "NameTaken");
+    assert_eq!(case.decide().again_at, Some(at(NOW + 3)), "nobody would wake it");
+    case.taken.clear();
+    assert!(matches!(case.settle(), PlanEffect::Execute(_)));
+    assert_eq!(case.phase(), PlanPhase::Running);
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod approval;
 mod child;
 mod progress;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -26,6 +26,8 @@ pub struct ObservedPlan<'a> {
     pub windows: &'a [AutonomyWindow],
     /// Its Executions, by name.
     pub executions: &'a BTreeMap<String, Execution>,
+    /// Names of Executions that an earlier plan of this name has left.
+    pub taken: &'a BTreeSet<String>,
     /// What the namespace knows.
     pub inventory: &'a Inventory,
     /// Why the agent cannot be asked, when it cannot: stable code and text.

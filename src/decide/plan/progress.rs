@@ -7,7 +7,7 @@ use super::{
     child::{child, names, same, step_spec},
 };
 use crate::{
-    api::{Blocked, Execution, ExecutionPhase, ExecutionStatus, PlanPhase, PlanResult, TargetKind},
+    api::{Blocked, Execution, ExecutionPhase, ExecutionSpec, ExecutionStatus, PlanPhase, PlanResult, TargetKind},
     decide::{
         Turn, TurnEnd, after,
         execution::{GRANT_REVOKED, PLAN_DENIED},
@@ -104,6 +104,21 @@ impl<'a> Pass<'a> {
             .find(|(_, execution)| !execution.status.as_ref().is_some_and(|status| status.phase.is_terminal()))
     }
 
+    /// Creates the Execution of this name, unless that of an earlier plan has it: then it is waited for.
+    fn execute(&mut self, name: &str, spec: ExecutionSpec) -> PlanEffect {
+        if self.observed.taken.contains(name) {
+            // Nobody is woken when an object goes.
+            self.again_at = Some(after(self.observed.now, 3));
+            let text = format!(
+                "Execution {name} of an earlier plan of this name is still there; it goes with that plan, or delete it"
+            );
+            return self.block("NameTaken", text, None);
+        }
+        self.status.phase = PlanPhase::Running;
+        self.status.blocked = None;
+        PlanEffect::Execute(Box::new(child(self.observed.plan, name, spec)))
+    }
+
     /// A plan without an agent: the steps in order, the first failure ends it.
     pub(super) fn next_step(&mut self) -> PlanEffect {
         let plan = self.observed.plan;
@@ -137,7 +152,7 @@ impl<'a> Pass<'a> {
                 None => {}
             }
             let name = format!("{}-{turn}-{}", names(plan).1, calls + 1);
-            return PlanEffect::Execute(Box::new(child(plan, &name, step_spec(plan, step))));
+            return self.execute(&name, step_spec(plan, step));
         }
         let count = plan.spec.steps.len();
         self.status.result = Some(PlanResult {
@@ -187,8 +202,7 @@ impl<'a> Pass<'a> {
         for (call, spec) in &turn.steps {
             let name = format!("{}-{}-{call}", names(plan).1, turn.sequence);
             if !self.observed.executions.contains_key(&name) {
-                self.status.phase = PlanPhase::Running;
-                return PlanEffect::Execute(Box::new(child(plan, &name, spec.clone())));
+                return self.execute(&name, spec.clone());
             }
         }
         match &turn.end {
