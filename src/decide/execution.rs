@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::{Judged, Notice, Step, approval_command, digest_of, judge};
+use super::{Judged, Notice, Step, approval_command, covered::window_of, digest_of, judge};
 use crate::{
     api::{
         APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, DENY, Execution, ExecutionApproval,
@@ -328,7 +328,7 @@ fn grant(
         }),
         revoked: false,
     };
-    AutonomyWindow::new(&format!("{}-{suffix}", execution.spec.plan_ref.name), spec)
+    window_of(plan, &format!("{}-{suffix}", execution.spec.plan_ref.name), spec)
 }
 
 fn claim(observed: &ObservedExecution<'_>, mut status: ExecutionStatus) -> Next {

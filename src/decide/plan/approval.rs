@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{
     api::{
-        APPROVE, APPROVED_BY, Approval, AutonomyWindow, AutonomyWindowSpec, DENY, Grant, GrantVia, PlanPhase, REASON,
-        WindowClass, WindowSummary,
+        APPROVE, APPROVED_BY, Approval, AutonomyWindowSpec, DENY, Grant, GrantVia, PlanPhase, REASON, WindowClass,
+        WindowSummary,
     },
-    decide::{approval_command, status::Standing},
+    decide::{approval_command, covered::window_of, status::Standing},
     policy::{OpenWindow, next_nonce, token},
 };
 
@@ -145,6 +145,6 @@ impl Pass<'_> {
             execution_ref: None,
             revoked: false,
         };
-        Some(PlanEffect::Grant(Box::new(AutonomyWindow::new(&name, spec))))
+        Some(PlanEffect::Grant(Box::new(window_of(plan, &name, spec))))
     }
 }
