@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::jiff::Timestamp;
+use kube::Resource;
 
 use super::judge_step;
 use crate::{
-    api::{APPROVE, AutonomyWindow, Plan, StepRisk, WindowPhase},
+    api::{APPROVE, AutonomyWindow, AutonomyWindowSpec, PLAN_LABEL, Plan, StepRisk, WindowPhase},
     decide::judge::limited,
     policy::{EffectiveStep, Inventory, OpenWindow, plan_digest},
 };
@@ -66,6 +67,14 @@ pub(in crate::decide) const LONGEST_REASON: usize = 1000;
 /// The name under `oikos.dev/approved-by`, such that a window can hold it.
 pub(in crate::decide) fn approver(name: Option<&str>) -> String {
     limited(name.filter(|name| !name.is_empty()).unwrap_or("unknown"), 250)
+}
+
+/// A window of this name, owned by the plan: it goes when the plan is deleted.
+pub(super) fn window_of(plan: &Plan, name: &str, spec: AutonomyWindowSpec) -> AutonomyWindow {
+    let mut window = AutonomyWindow::new(name, spec);
+    window.metadata.owner_references = plan.controller_owner_ref(&()).map(|owner| vec![owner]);
+    window.metadata.labels = plan.metadata.name.clone().map(|plan| [(PLAN_LABEL.to_owned(), plan)].into());
+    window
 }
 
 /// The line that approves `kind/name` with `token`.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
 use super::{
-    Judged, LONGEST_REASON, Notice, Step, approval_command, approver, digest_of, judge, judge::limited, plan::cancelled,
+    Judged, LONGEST_REASON, Notice, Step, approval_command, approver, covered::window_of, digest_of, judge,
+    judge::limited, plan::cancelled,
 };
 use crate::{
     api::{
@@ -330,7 +331,7 @@ fn grant(
         }),
         revoked: false,
     };
-    AutonomyWindow::new(&format!("{}-{suffix}", execution.spec.plan_ref.name), spec)
+    window_of(plan, &format!("{}-{suffix}", execution.spec.plan_ref.name), spec)
 }
 
 fn claim(observed: &ObservedExecution<'_>, mut status: ExecutionStatus) -> Next {

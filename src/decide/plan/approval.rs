@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{
     api::{
-        APPROVE, APPROVED_BY, Approval, AutonomyWindow, AutonomyWindowSpec, DENY, Grant, GrantVia, PlanPhase, REASON,
-        WindowClass, WindowPhase, WindowSummary,
+        APPROVE, APPROVED_BY, Approval, AutonomyWindowSpec, DENY, Grant, GrantVia, PlanPhase, REASON, WindowClass,
+        WindowPhase, WindowSummary,
     },
-    decide::{LONGEST_REASON, approval_command, approver, judge::limited, status::Standing},
+    decide::{LONGEST_REASON, approval_command, approver, covered::window_of, judge::limited, status::Standing},
     policy::{OpenWindow, next_nonce, token},
 };
 
@@ -160,6 +160,6 @@ impl Pass<'_> {
             execution_ref: None,
             revoked: false,
         };
-        Some(PlanEffect::Grant(Box::new(AutonomyWindow::new(&name, spec))))
+        Some(PlanEffect::Grant(Box::new(window_of(plan, &name, spec))))
     }
 }

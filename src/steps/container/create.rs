@@ -20,6 +20,8 @@ const START_LIMIT: Duration = Duration::from_secs(180);
 /// Time in which `pct start` may start.
 const START_WITHIN: Duration = Duration::from_secs(30);
 const READY_LIMIT: Duration = Duration::from_secs(60);
+/// Tries of `pct start`, which does nothing to a container that runs.
+const STARTS: u32 = 5;
 /// Numbers to try when others take them first.
 const NUMBERS: u32 = 10;
 
@@ -241,25 +243,31 @@ impl Creation<'_> {
         })
     }
 
+    /// Each try has an id of its own: one that was shut out, as when the connection broke on the way, never starts.
     async fn start(&self, made: &Made) -> Result<(), Stop> {
-        let step = self.step(format!("{}-start", self.attempt_id), format!("pct start {}", made.vmid), START_LIMIT);
-        let report = match self.runner.run(self.host, &step, &CancellationToken::new()).await {
-            Ok(report) => report,
-            // The container exists: this must not look like nothing done.
-            Err(error) => {
-                let report = Report::not_started(NotStarted::TooLate, error.to_string());
-                return Err(self.failed(made.vmid, made.template.as_deref(), report, "created, but not started"));
-            }
-        };
-        let text = format!("{}{}", report.stdout.text, report.stderr.text);
-        match report.outcome {
-            Outcome::Exited { code: 0 } => Ok(()),
-            Outcome::Exited { .. } if text.contains("already running") => Ok(()),
-            // Whether it runs is seen next.
-            Outcome::Lost { .. } => Ok(()),
-            _ => {
-                let note = format!("container {0} was created, pct start {0} did not succeed", made.vmid);
-                Err(self.failed(made.vmid, made.template.as_deref(), report, &note))
+        let mut number = 1;
+        loop {
+            let id = format!("{}-start{number}", self.attempt_id);
+            let step = self.step(id, format!("pct start {}", made.vmid), START_LIMIT);
+            let report = match self.runner.run(self.host, &step, &CancellationToken::new()).await {
+                Ok(report) => report,
+                // The container exists: this must not look like nothing done.
+                Err(error) => {
+                    let report = Report::not_started(NotStarted::TooLate, error.to_string());
+                    return Err(self.failed(made.vmid, made.template.as_deref(), report, "created, but not started"));
+                }
+            };
+            let text = format!("{}{}", report.stdout.text, report.stderr.text);
+            match report.outcome {
+                Outcome::Exited { code: 0 } => return Ok(()),
+                Outcome::Exited { .. } if text.contains("already running") => return Ok(()),
+                // Whether it runs is seen next.
+                Outcome::Lost { .. } => return Ok(()),
+                Outcome::NotStarted { reason: NotStarted::Fenced | NotStarted::Busy } if number < STARTS => number += 1,
+                _ => {
+                    let note = format!("container {0} was created, pct start {0} did not succeed", made.vmid);
+                    return Err(self.failed(made.vmid, made.template.as_deref(), report, &note));
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Creating a container as one step: number, template and storage chosen on the host, `pct create` and `pct start` each
 //! run once under the wrapper, and a wait until commands can be run in it. Nothing is installed here.
 //!
-//! Each effect has an attempt id made from the step's (`<id>-create<k>-<vmid>`, `<id>-start`), and the container's
+//! Each effect has an attempt id made from the step's (`<id>-create<k>-<vmid>`, `<id>-start<k>`), and the container's
 //! description names the step: whoever repeats the call after a crash finds what was done and does the rest.
 
 mod create;
