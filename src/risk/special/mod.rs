@@ -35,6 +35,7 @@ pub fn raw(judge: &mut Judge, rule: &str, argv: &[Word<'_>]) -> bool {
         "exec" => builtin::exec(judge, argv),
         "let" => builtin::arithmetic(judge, argv),
         "find" => expression::find(judge, argv),
+        "nft" => expression::nft(judge, argv),
         "ip" => expression::ip(judge, argv),
         "flock" => return shell::flock(judge, argv),
         "su" => shell::su(judge, argv),
@@ -67,6 +68,8 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "copy-away" => value::copy_away(judge, case),
         "s-client" => fetch::s_client(judge, case),
         "umount" => storage::umount(judge, case),
+        "parted" => storage::parted(judge, case),
+        "zpool-import" => storage::zpool_import(judge, case),
         "mount" => storage::mount(judge, case),
         "docker-cp" => docker::docker_cp(judge, case),
         "date" => value::date(judge, case),
@@ -101,6 +104,9 @@ pub const VALUES: &[&str] = &[
     "remove",
     "prune",
     "disk",
+    "span",
+    "smart-log",
+    "unset",
     "apt-package",
 ];
 
@@ -119,6 +125,9 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "delete" => proxmox::delete(judge, case, word),
         "prune" => proxmox::prune(judge, word),
         "apt-package" => value::apt_package(judge, word),
+        "span" => value::span(judge, word),
+        "smart-log" => value::smart_log(judge, word),
+        "unset" => value::unset(judge, word),
         "disk" => proxmox::disk(judge, word),
         "remove" => proxmox::remove(judge, word),
         _ => {}
