@@ -22,6 +22,13 @@ pub fn read<'a>(node: &'a Node, vars: &dyn Variables, found: &mut Found<'a>) -> 
     if is_plain(value) || matches!(value.as_str(), "[" | "]" | "{}" | "{" | "}" | "!") {
         return vec![Word { span, ..Word::known(value.as_str()) }];
     }
+    let substitutes = parts.iter().any(|part| matches!(part.kind, NodeKind::CommandSubstitution { .. }));
+    if substitutes && value.contains('`') && ["\\`", "\\$", "\\\\"].iter().any(|escape| value.contains(escape)) {
+        found.obfuscated.get_or_insert("an escape within backticks");
+    }
+    if parts.iter().any(|part| matches!(part.kind, NodeKind::ArithmeticExpansion { .. })) {
+        within_arithmetic(value, found);
+    }
     let mut reader = Reader::new(vars, found);
     for part in parts {
         reader.part(part);
@@ -31,6 +38,14 @@ pub fn read<'a>(node: &'a Node, vars: &dyn Variables, found: &mut Found<'a>) -> 
         word.fetched = fetched(parts, vars);
     }
     words
+}
+
+/// The parser does not look for substitutions within `$((…))`: they are judged on their own.
+fn within_arithmetic(value: &str, found: &mut Found<'_>) {
+    let inner = value.replace("$((", " ");
+    if inner.contains(['`', '$']) {
+        found.nested.push(inner);
+    }
 }
 
 /// The URL, when the word is nothing but `$(curl URL)` or `<(curl URL)`.
@@ -194,8 +209,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     }
 
     fn arithmetic(&mut self, expression: Option<&Node>) {
-        let Some(expression) = expression else { return };
-        if !numbers_only(expression, self.vars) {
+        if expression.is_none_or(|expression| !numbers_only(expression, self.vars)) {
             self.found.arithmetic = true;
         }
     }
@@ -280,6 +294,10 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             return self.obfuscated("a computed subscript");
         }
         let name = param.split('[').next().unwrap_or(param);
+        let special = name.len() == 1 && "?#$!@*-".contains(name) || name.bytes().all(|b| b.is_ascii_digit());
+        if !(is_name(name) || special) || name.is_empty() {
+            return self.obfuscated("an expansion that is not understood");
+        }
         if let Some(op) = op {
             return self.operator(name, op, arg.unwrap_or(""), quoted);
         }
@@ -332,7 +350,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
         }
         match op {
             ":-" | "-" | ":+" | "+" | "%" | "%%" | "#" | "##" | "?" | ":?" => {}
-            "=" | ":=" => self.found.bash_only = true,
+            "=" | ":=" => self.found.assigned.push(name.to_owned()),
             "/" | "//" | "/#" | "/%" | "^" | "^^" | "," | ",," => self.found.bash_only = true,
             ":" => {
                 self.found.bash_only = true;

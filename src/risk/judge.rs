@@ -183,6 +183,11 @@ impl Judge {
         }
     }
 
+    /// Whether something found so far reads secrets.
+    pub fn sensitive(&self) -> bool {
+        self.flags.sensitive
+    }
+
     /// Whether something found so far does not end by itself.
     pub fn unbounded(&self) -> bool {
         self.flags.unbounded
@@ -228,17 +233,20 @@ impl Judge {
 
     /// Judges something whose variable assignments do not last: a subshell, a part of a pipeline.
     pub fn isolated(&mut self, judge: impl FnOnce(&mut Self)) {
-        let saved = (self.variables.clone(), self.plain_splitting, self.directories.clone());
+        let saved = (self.variables.clone(), self.plain_splitting, self.directories.clone(), self.functions.len());
         judge(self);
-        (self.variables, self.plain_splitting, self.directories) = saved;
+        self.functions.truncate(saved.3);
+        (self.variables, self.plain_splitting, self.directories, _) = saved;
     }
 
     /// Judges something that may or may not run: what it assigns is not known afterwards.
     pub fn conditional(&mut self, judge: impl FnOnce(&mut Self)) {
         let saved = self.variables.clone();
+        let functions = self.functions.len();
         self.conditions += 1;
         judge(self);
         self.conditions -= 1;
+        self.functions.truncate(functions);
         for (name, value) in &mut self.variables {
             if !saved.iter().any(|(known, before)| known == name && before == value) {
                 *value = Binding::Data;

@@ -229,7 +229,7 @@ pub fn writing(path: &str, whole: bool, locus: Locus) -> Option<(Risk, String)> 
         return Some((Risk::Destructive, "writes into a directory that is not known".to_owned()));
     }
     let path = normalise(&climbed(path));
-    if whole && SINKS.contains(&path.as_str()) || path.starts_with("/dev/fd/") || path == "-" {
+    if whole && SINKS.contains(&path.as_str()) || path.starts_with("/dev/fd/") {
         return None;
     }
     if SETTINGS.iter().any(|prefix| path.starts_with(prefix)) && whole {

@@ -53,3 +53,57 @@ fn radix(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, base: u32, most: 
     // A byte above 127 is half of a character, a zero ends the string: neither is plain text.
     if value == 0 || (128..256).contains(&value) { None } else { char::from_u32(value) }
 }
+
+/// A shell word in double quotes that expands to the same as `raw` does in a here-document: quotes outside of
+/// substitutions are escaped. `None` when where a substitution ends is not certain.
+pub fn as_quoted(raw: &str) -> Option<String> {
+    let substitutes = raw.contains("$(") || raw.contains('`') || raw.contains("${");
+    if substitutes && (raw.contains("case") || raw.contains('#')) && raw.contains(['"', '\'']) {
+        return None;
+    }
+    let mut out = String::from(": \"");
+    let mut closers: Vec<char> = Vec::new();
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        let inside = closers.last().copied();
+        match (c, inside) {
+            ('\\', _) => {
+                out.push(c);
+                match chars.next() {
+                    // In a here-document a backslash before a quote is a backslash.
+                    Some('"') if inside.is_none() => out.push_str("\\\\\""),
+                    Some(next) => out.push(next),
+                    None => out.push('\\'),
+                }
+                continue;
+            }
+            ('"', None) => out.push('\\'),
+            ('"', Some('"')) | ('\'', Some('\'')) | (')', Some(')')) | ('}', Some('}')) | ('`', Some('`')) => {
+                closers.pop();
+            }
+            (_, Some('\'')) => {}
+            ('\'', Some(')' | '`')) => closers.push('\''),
+            ('"', Some(_)) => closers.push('"'),
+            ('$', _) if chars.peek() == Some(&'(') => {
+                out.push(c);
+                chars.next();
+                closers.push(')');
+                out.push('(');
+                continue;
+            }
+            ('$', _) if chars.peek() == Some(&'{') => {
+                out.push(c);
+                chars.next();
+                closers.push('}');
+                out.push('{');
+                continue;
+            }
+            ('(', Some(')')) => closers.push(')'),
+            ('`', _) => closers.push('`'),
+            _ => {}
+        }
+        out.push(c);
+    }
+    out.push('"');
+    closers.is_empty().then_some(out)
+}

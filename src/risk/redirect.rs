@@ -62,6 +62,9 @@ impl Judge {
             return None;
         };
         let standard_input = matches!(fd, -1 | 0);
+        if fd > 9 {
+            self.bash_only("a file descriptor above 9");
+        }
         match op {
             ">&-" => None,
             "<<<" => {
@@ -71,7 +74,8 @@ impl Judge {
             }
             "<" => {
                 self.reads(word);
-                standard_input.then_some(Input::Opaque)
+                let nothing = word.is("/dev/null");
+                standard_input.then_some(if nothing { Input::Closed } else { Input::Opaque })
             }
             "<&" | ">&" if word.literal().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit())) => None,
             "<&" => {
@@ -114,6 +118,8 @@ impl Judge {
         let known = match word.value {
             Value::Known => !word.glob,
             Value::Tail => false,
+            // Words that the first may split into are judged as options and operands.
+            Value::Data if word.text.starts_with('/') => false,
             Value::Data | Value::Open => {
                 return self.find(
                     Risk::Destructive,

@@ -30,7 +30,9 @@ impl Judge {
         if argv.is_empty() && !words.is_empty() {
             self.find(Risk::Destructive, "shell:computed-command", "which command runs is not known", None);
         }
-        self.dispatch(&argv);
+        if !self.calls_function(&argv) {
+            self.dispatch(&argv);
+        }
         if self.reasons() == before && !self.argv.is_empty() {
             let code = format!("{}:read", self.argv[0]);
             self.find(Risk::ReadOnly, code, "proven to change nothing", None);
@@ -136,6 +138,16 @@ impl Judge {
         }
     }
 
+    /// Whether the shell itself runs one of the script's functions, which were judged where they stand.
+    fn calls_function(&mut self, argv: &[Word<'_>]) -> bool {
+        let function =
+            argv.first().and_then(Word::literal).is_some_and(|name| self.functions.iter().any(|known| known == name));
+        if function {
+            self.forget_variables();
+        }
+        function && !argv[0].expanded
+    }
+
     /// Finds the command's table entry and judges by it.
     pub fn dispatch(&mut self, argv: &[Word<'_>]) {
         let Some(head) = argv.first() else { return };
@@ -162,9 +174,6 @@ impl Judge {
                 "a command or option with letters beyond ASCII",
                 None,
             );
-        }
-        if self.functions.iter().any(|known| known == text) {
-            return;
         }
         match paths::command_name(text) {
             Some(name) => self.named(&name, argv),

@@ -163,14 +163,12 @@ impl Judge {
         let mut left = node;
         while let NodeKind::List { items } = &left.kind {
             let Some((first, others)) = items.split_first() else { break };
-            let mut before = first.operator;
-            for item in others {
-                parts.push((&item.command, before));
-                before = item.operator;
-            }
+            let before = items.iter().map(|item| item.operator);
+            let segment: Vec<_> = others.iter().map(|item| &item.command).zip(before).collect();
             if others.is_empty() && first.operator == Some(ListOperator::Background) {
                 parts.push((&NOTHING, first.operator));
             }
+            parts.extend(segment.into_iter().rev());
             left = &first.command;
         }
         parts.push((left, None));
@@ -227,7 +225,10 @@ impl Judge {
         assigned::forget(self, &[body]);
         // Where it is called, anything may come through a pipe.
         let input = std::mem::replace(&mut self.input, Input::Opaque);
-        self.isolated(|judge| judge.node(body));
+        self.isolated(|judge| {
+            judge.forget_variables();
+            judge.node(body);
+        });
         self.input = input;
     }
 
@@ -236,7 +237,9 @@ impl Judge {
         if self.depth > MAX_DEPTH {
             return self.refused(Refusal::TooComplex);
         }
-        let text = format!(": \"{}\"", raw.replace('"', " "));
+        let Some(text) = super::quoting::as_quoted(raw) else {
+            return self.find(Risk::Destructive, "shell:obfuscated", "a substitution that is not understood", None);
+        };
         match rable::parse(&text, false) {
             Ok(nodes) => {
                 self.depth += 1;
@@ -296,6 +299,10 @@ impl Judge {
             self.substitutions -= 1;
             self.input = saved;
             self.argv = argv;
+        }
+        for name in found.assigned {
+            self.assignment(&name, None, false);
+            self.bind(&name, super::word::Binding::Data);
         }
         for text in found.nested {
             self.fragment(&text);

@@ -104,6 +104,8 @@ pub struct Found<'a> {
     pub commands: Vec<(&'a Node, Kind)>,
     /// Text that must be parsed and judged as a word on its own (nested in `${…}` or arithmetic).
     pub nested: Vec<String>,
+    /// Variables that `${x:=…}` sets.
+    pub assigned: Vec<String>,
     /// What hides a value on purpose or executes it: the word is obfuscated.
     pub obfuscated: Option<&'static str>,
     /// Syntax that only bash understands.

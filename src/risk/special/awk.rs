@@ -20,7 +20,7 @@ pub fn awk(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     if let Some(program) = case.args.operands.first() {
         match program.literal() {
             Some(text) => {
-                if !(awk_is_harmless(text, true) && awk_is_harmless(text, false)) {
+                if !program_is_harmless(text) {
                     judge.find(
                         Risk::Destructive,
                         "awk:executes",
@@ -37,20 +37,34 @@ pub fn awk(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
+/// Implementations and positions leave two readings open: whether brackets hide a slash, and whether a slash after
+/// `++` divides. A program must be harmless in each; a call of `system` is never.
+fn program_is_harmless(program: &str) -> bool {
+    let calls =
+        program.match_indices("system").any(|(at, name)| program[at + name.len()..].trim_start().starts_with('('));
+    !calls
+        && !program.contains("getline")
+        && [(true, true), (true, false), (false, true), (false, false)]
+            .iter()
+            .all(|(brackets, divides)| is_harmless(program, *brackets, *divides))
+}
+
 /// Whether an awk program only computes and prints. Strings and regular expressions are skipped.
-fn awk_is_harmless(program: &str, brackets: bool) -> bool {
+fn is_harmless(program: &str, brackets: bool, divides: bool) -> bool {
     let chars: Vec<char> = program.chars().collect();
     let mut at = 0;
     let mut word = String::new();
     // The last token that is not a blank: decides whether `/` divides or begins an expression.
     let mut last = ' ';
     let mut prints = false;
+    let mut twice = false;
     let mut depth = 0i32;
     while at < chars.len() {
         let c = chars[at];
         if c.is_ascii_alphanumeric() || c == '_' {
             word.push(c);
             last = c;
+            twice = false;
             at += 1;
             continue;
         }
@@ -58,7 +72,7 @@ fn awk_is_harmless(program: &str, brackets: bool) -> bool {
             if matches!(word.as_str(), "system" | "getline" | "close" | "fflush" | "function" | "func") {
                 return false;
             }
-            if matches!(word.as_str(), "print" | "printf") {
+            if word.ends_with("print") || word.ends_with("printf") {
                 prints = true;
                 depth = 0;
             }
@@ -72,7 +86,14 @@ fn awk_is_harmless(program: &str, brackets: bool) -> bool {
                 Some(end) => at = end - 1,
                 None => return false,
             },
-            '/' if !(last.is_ascii_alphanumeric() || matches!(last, '_' | ')' | ']' | '$' | '"')) => {
+            '\\' if chars.get(at + 1) == Some(&'\n') => {
+                at += 2;
+                continue;
+            }
+            '/' if !(twice && divides
+                || last.is_ascii_alphanumeric()
+                || matches!(last, '_' | ')' | ']' | '$' | '"')) =>
+            {
                 match delimited(&chars, at + 1, '/', brackets) {
                     Some(end) => at = end - 1,
                     None => return false,
@@ -97,6 +118,7 @@ fn awk_is_harmless(program: &str, brackets: bool) -> bool {
             _ => {}
         }
         if c != ' ' && c != '\t' {
+            twice = matches!(c, '+' | '-') && last == c;
             last = if c == '/' { '"' } else { c };
         }
         at += 1;

@@ -12,18 +12,37 @@ use crate::{
 
 /// `test` and `[`: an unknown word must not become the operator `-v`, which evaluates a subscript.
 pub fn test(judge: &mut Judge, argv: &[Word<'_>]) {
-    let operators = argv.iter().any(|word| word.is("-v") || word.is("-R"));
-    let unquoted = argv.iter().skip(1).any(|word| word.value >= Value::Data && word.text.is_empty() && word.splits);
-    if operators {
+    let mut words = &argv[1..];
+    if argv[0].text == "[" && words.last().is_some_and(|word| word.is("]")) {
+        words = &words[..words.len() - 1];
+    }
+    if words.iter().any(|word| word.is("-v") || word.is("-R")) {
         judge.find(Risk::ConfigMutation, "test:subscript", "`-v` evaluates a subscript as code", None);
-    } else if unquoted {
+    } else if words.iter().any(|word| word.value >= Value::Data && word.splits && word.text.is_empty()) {
         judge.find(
             Risk::ConfigMutation,
             "test:unquoted",
             "an unquoted variable may become an operator",
             Some("quote it: [ \"$x\" = y ]"),
         );
+    } else if words.iter().any(|word| word.value >= Value::Data) && !operators_are_known(words) {
+        judge.find(Risk::ConfigMutation, "test:operator", "which operator is used is not known", None);
     }
+}
+
+/// Whether each part between `-a` and `-o` has its operator where the shell looks for it.
+fn operators_are_known(words: &[Word<'_>]) -> bool {
+    const BINARY: &[&str] = &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+    let joins = |word: &Word<'_>| word.is("-a") || word.is("-o");
+    words.split(joins).all(|part| {
+        let part = if part.first().is_some_and(|word| word.is("!")) { &part[1..] } else { part };
+        match part {
+            [_] => true,
+            [operator, _] => operator.literal().is_some_and(|text| text.starts_with('-') && text.len() == 2),
+            [_, operator, _] => operator.literal().is_some_and(|text| BINARY.contains(&text)),
+            _ => false,
+        }
+    })
 }
 
 /// `printf FORMAT …`; `-v` assigns.
@@ -143,6 +162,9 @@ pub fn set(judge: &mut Judge, argv: &[Word<'_>]) {
                         | "functrace"
                 )
         });
+        if word.literal().is_none_or(|text| text.contains('k') && text != "--") {
+            judge.find(Risk::Destructive, "set:keyword", "turns arguments of commands into their environment", None);
+        }
         if word.is("--") || !known {
             return judge.find(
                 Risk::ConfigMutation,
@@ -192,42 +214,33 @@ pub fn arithmetic(judge: &mut Judge, _argv: &[Word<'_>]) {
     judge.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
 }
 
-/// `kill`: signal 0 asks only; 1 and negative numbers mean the whole system.
-pub fn kill(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    let mut asks = false;
-    let mut words = case.argv[1..].iter().peekable();
-    let mut targets = Vec::new();
-    let mut hard = false;
-    while let Some(word) = words.next() {
-        match word.literal() {
-            Some("-l" | "-L" | "--list" | "--table") => asks = true,
-            Some("-s" | "--signal" | "-n") => {
-                let signal = words.next();
-                asks |= signal.is_some_and(|signal| signal.is("0"));
-            }
-            Some("-0") => asks = true,
-            Some("--") => {}
-            Some(text)
-                if text.starts_with('-') && targets.is_empty() && text != "-1"
-                    || targets.is_empty() && !hard && word.text.starts_with('-') =>
-            {
-                hard = true;
-            }
-            _ => targets.push(word),
+/// `kill`: signal 0 asks only; 1 and negative numbers mean init and whole groups.
+pub fn kill(judge: &mut Judge, argv: &[Word<'_>]) {
+    let mut targets = &argv[1..];
+    let signal = match targets.first().and_then(Word::literal) {
+        Some("-l" | "-L" | "--list" | "--table" | "--help" | "--version") => return,
+        Some("-s" | "--signal" | "-n") => {
+            let signal = targets.get(1).and_then(Word::literal).unwrap_or("").to_owned();
+            targets = targets.get(2..).unwrap_or(&[]);
+            signal
         }
+        Some("--") => String::new(),
+        Some(text) if text.starts_with('-') => {
+            targets = &targets[1..];
+            text.trim_start_matches("--signal=").trim_start_matches('-').to_owned()
+        }
+        _ => String::new(),
+    };
+    if targets.first().is_some_and(|word| word.is("--")) {
+        targets = &targets[1..];
     }
-    if asks {
-        return;
-    }
-    let whole = targets
-        .iter()
-        .any(|word| word.value == Value::Open || matches!(&*word.text, "1" | "-1" | "0") || word.text.starts_with('-'));
-    if whole {
+    let group =
+        |word: &Word<'_>| word.value == Value::Open || matches!(&*word.text, "1" | "0") || word.text.starts_with('-');
+    if targets.iter().any(group) {
         judge.find(Risk::Destructive, "kill:everything", "may end init or every process", None);
-    } else {
+    } else if signal != "0" {
         judge.find(Risk::ConfigMutation, "kill:process", "ends a process", None);
     }
-    let _ = (Shell::Sh, general as fn(&mut Judge, &Case<'_, '_, '_>));
 }
 
 /// `cd DIRECTORY`, `pushd DIRECTORY`.

@@ -3,7 +3,7 @@
 use crate::{
     api::Risk,
     risk::{
-        judge::Judge,
+        judge::{Input, Judge},
         rule::{Case, general},
         word::{Value, Word},
     },
@@ -16,8 +16,17 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     for url in &case.args.operands {
         scheme(judge, name, url);
     }
+    let local = case.args.operands.iter().all(is_local);
     for given in &case.args.given {
         let Some(value) = &given.value else { continue };
+        if value.substituted && !local {
+            judge.find(
+                Risk::Destructive,
+                format!("{name}:sends-output"),
+                "sends a command's output to another system",
+                Some("write the value out"),
+            );
+        }
         match given.opt.name {
             "X" | "--request" | "--method" => method(judge, name, value),
             "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
@@ -28,7 +37,7 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 judge.find(Risk::Destructive, "curl:write-out", "may write a file", None);
             }
             "b" | "--cookie" | "--etag-compare" => judge.reads(value),
-            "o" | "--output" | "O" | "--output-document" => judge.writes(value, name),
+            "o" | "--output" | "O" | "--output-document" if !value.is("-") => judge.writes(value, name),
             _ => {}
         }
     }
@@ -63,6 +72,9 @@ fn body(judge: &mut Judge, name: &str, option: &str, value: &Word<'_>) {
     let whole = matches!(option, "T" | "--upload-file" | "--post-file" | "--body-file");
     let file = text.split_once('@').filter(|(key, _)| key.is_empty() || key.ends_with('=')).map(|(_, file)| file);
     let file = if whole { Some(text) } else { file };
+    if file == Some("-") && judge.sensitive() {
+        return judge.find(Risk::Destructive, format!("{name}:sends-secret"), "sends a secret away", None);
+    }
     if let Some(file) = file
         && crate::risk::paths::is_secret(file, true)
     {
@@ -83,5 +95,26 @@ fn scheme(judge: &mut Judge, name: &str, url: &Word<'_>) {
             ..crate::risk::options::borrow(url)
         }),
         _ => judge.find(Risk::Destructive, format!("{name}:scheme"), "speaks another protocol than HTTP", None),
+    }
+}
+
+fn is_local(url: &Word<'_>) -> bool {
+    let rest = url.text.split_once("://").map_or(url.text.as_ref(), |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or("");
+    let host = host.rsplit('@').next().unwrap_or("").rsplit_once(':').map_or(host, |(host, _)| host);
+    matches!(host, "127.0.0.1" | "localhost" | "[::1]")
+}
+
+/// `openssl s_client` sends what it reads.
+pub fn s_client(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let sends = match &judge.input {
+        Input::Closed => false,
+        Input::Text(text) => text.len() > 64,
+        _ => true,
+    };
+    if sends {
+        let risk = if judge.sensitive() { Risk::Destructive } else { Risk::ConfigMutation };
+        judge.find(risk, "openssl:sends", "sends what it reads to another system", Some("give it < /dev/null"));
     }
 }

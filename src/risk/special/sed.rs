@@ -81,11 +81,18 @@ fn sed_script(script: &str, brackets: bool) -> Script {
             'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'x' | '=' | 'z' | 'q' | 'Q' | 'l' | 'F' => {
                 at += 1
             }
-            'b' | 't' | 'T' | ':' | 'a' | 'i' | 'c' | 'r' | 'R' | 'v' => at = line_end(&chars, at),
+            'b' | 't' | 'T' | ':' | 'v' => at = label_end(&chars, at + 1),
+            'a' | 'i' | 'c' | 'r' | 'R' => at = line_end(&chars, at),
             _ => return Script::Executes,
         }
     }
     Script::Harmless
+}
+
+/// A label ends at a blank or semicolon in some implementations: what follows is judged as commands.
+fn label_end(chars: &[char], from: usize) -> usize {
+    let start = from + chars[from..].iter().take_while(|c| **c == ' ').count();
+    start + chars[start..].iter().take_while(|c| !matches!(c, ' ' | ';' | '\n' | '}' | '\t')).count()
 }
 
 fn line_end(chars: &[char], from: usize) -> usize {

@@ -130,6 +130,12 @@ pub fn recursive_mode(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 /// `mount`: over a directory of the system it hides what the system needs.
 pub fn mount(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
+    if case
+        .value(&["o", "--options"])
+        .is_some_and(|word| word.text.contains("remount") && word.text.split(',').any(|part| part == "ro"))
+    {
+        judge.find(Risk::Destructive, "mount:read-only", "makes a mounted file system read-only", None);
+    }
     let Some(target) = case.args.operands.last().filter(|_| case.args.operands.len() > 1) else { return };
     let path = paths::normalise(&target.text);
     let free = ["/mnt", "/media", "/srv", "/opt", "/home", "/data", "/tmp", "/run", "/backup"];
@@ -137,5 +143,31 @@ pub fn mount(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let top = path.trim_end_matches('/').matches('/').count() < 2;
     if !known && (top || paths::is_fatal(&path, judge.locus)) {
         judge.find(Risk::Destructive, "mount:system", format!("hides {}", target.shown()), None);
+    }
+}
+
+/// `umount`: what the system or its guests live on must stay.
+pub fn umount(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    for target in &case.args.operands {
+        let path = paths::normalise(&target.text);
+        let system = [
+            "/",
+            "/boot",
+            "/boot/efi",
+            "/usr",
+            "/var",
+            "/var/lib/vz",
+            "/etc/pve",
+            "/home",
+            "/proc",
+            "/sys",
+            "/dev",
+            "/run",
+            "/tmp",
+        ];
+        if target.value != Value::Known || system.contains(&path.as_str()) || path.starts_with("/var/lib/") {
+            judge.find(Risk::Destructive, "umount:system", format!("takes {} away", target.shown()), None);
+        }
     }
 }
