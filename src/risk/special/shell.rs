@@ -14,6 +14,9 @@ use crate::{
 pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let shell = if case.argv[0].text.ends_with("bash") { Shell::Bash } else { Shell::Sh };
     general(judge, case);
+    if case.has("--version") || case.has("--help") {
+        return;
+    }
     let first = case.args.operands.first();
     if first.is_some_and(|word| word.text.starts_with('+')) {
         judge.find(Risk::Destructive, "shell:option", "an option that is not followed", None);
