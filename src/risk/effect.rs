@@ -21,6 +21,10 @@ pub struct Effect {
     pub ends: bool,
     /// Executes the commands that it reads from its standard input.
     pub commands: bool,
+    /// Only asks for something (`--version`), when nothing else is said.
+    pub asks: bool,
+    /// Takes `pretend` back.
+    pub acts: bool,
     /// Does nothing where the command only pretends.
     pub held: bool,
     /// Acts on every guest of the node.
@@ -47,6 +51,8 @@ impl Effect {
         pretend: false,
         ends: false,
         commands: false,
+        asks: false,
+        acts: false,
         held: false,
         everyone: false,
         power: false,
@@ -68,6 +74,8 @@ impl Effect {
             "power" => Effect { host: Risk::Destructive, guest: Risk::ConfigMutation, power: true, ..read },
             "ends" => Effect { ends: true, ..read },
             "commands" => Effect { interactive: true, commands: true, ..read },
+            "asks" => Effect { asks: true, ..read },
+            "acts" => Effect { acts: true, ..read },
             "held" => Effect { held: true, ..read },
             "everyone" => Effect { everyone: true, ..read },
             "sensitive" => Effect { sensitive: true, ..read },
@@ -89,6 +97,8 @@ impl Effect {
             pretend: self.pretend | other.pretend,
             ends: self.ends | other.ends,
             commands: self.commands | other.commands,
+            asks: self.asks | other.asks,
+            acts: self.acts | other.acts,
             held: self.held | other.held,
             everyone: self.everyone | other.everyone,
             power: self.power | other.power,

@@ -58,6 +58,8 @@ pub struct Judge {
     pub directories: Vec<String>,
     /// How many enclosing constructs may or may not run.
     pub conditions: usize,
+    /// What the next nested text gets as `$0`, `$1` ….
+    pub arguments: Vec<Binding>,
     /// Functions defined by this script.
     pub functions: Vec<String>,
     /// How many texts this one is nested in.
@@ -98,6 +100,7 @@ impl Judge {
             plain_splitting: true,
             directories: Vec::new(),
             conditions: 0,
+            arguments: Vec::new(),
             functions: Vec::new(),
             depth: 0,
             substitutions: 0,

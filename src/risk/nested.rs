@@ -81,14 +81,19 @@ impl Judge {
                 None,
             );
         }
+        // `timeout 0` sets no limit.
+        let own = self.argv.len().saturating_sub(words.len());
+        let limit = !self.argv[..own].iter().any(|word| word.trim_matches(|c: char| !c.is_ascii_digit()) == "0");
         self.argv_of(words);
         let detached = self.detached;
-        self.detached |= matches!(entry.name, "nohup" | "setsid" | "env");
+        self.detached |= matches!(entry.name, "nohup" | "setsid" | "env" | "nsenter");
         let unbounded = self.unbounded();
+        let locus = if entry.name == "nsenter" { std::mem::replace(&mut self.locus, Locus::Host) } else { self.locus };
         self.dispatch(words);
-        if entry.name == "timeout" {
+        if entry.name == "timeout" && limit {
             self.set_unbounded(unbounded);
         }
+        self.locus = locus;
         self.detached = detached;
     }
 
@@ -134,7 +139,9 @@ impl Judge {
         {
             self.find(Risk::Destructive, "shell:placeholder", "file names become code", Some("pass {} as an argument"));
         }
-        let variables = std::mem::take(&mut self.variables);
+        let arguments = std::mem::take(&mut self.arguments).into_iter().enumerate();
+        let arguments = arguments.map(|(at, binding)| (at.to_string(), binding)).collect();
+        let variables = std::mem::replace(&mut self.variables, arguments);
         let functions = std::mem::take(&mut self.functions);
         let saved = (self.shell, self.nested, self.plain_splitting, self.substitutions);
         (self.shell, self.nested, self.plain_splitting, self.substitutions) = (shell, true, true, 0);

@@ -43,7 +43,15 @@ impl<'e> Case<'e, '_, '_> {
 
     /// Whether the command only shows what it would do: every option that says so, and says so truly.
     pub fn pretends(&self) -> bool {
-        let mut pretending = self.args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
+        let args = &self.args;
+        if !args.unlisted.is_empty() || args.computed || args.given.iter().any(|given| given.opt.effect.acts) {
+            return false;
+        }
+        let alone = args.verb.is_none() && args.operands.is_empty() && args.command.is_none() && args.no_verb.is_none();
+        if alone && args.given.iter().any(|given| given.opt.effect.asks) {
+            return true;
+        }
+        let mut pretending = args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
         pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()))
     }
 

@@ -5,9 +5,9 @@ use crate::{
     risk::{
         effect::Effect,
         judge::Judge,
-        options::borrow,
+        options::{borrow, read},
         paths,
-        rule::{Case, general},
+        rule::{Case, general, options_only},
         table::Kind,
         word::{Value, Word},
     },
@@ -50,111 +50,23 @@ pub fn docker_run(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
-/// `docker compose [OPTIONS] VERB`.
+/// `docker compose …` is `docker-compose …`.
 pub fn compose(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let at = case.argv.iter().position(|word| word.is("compose")).map_or(1, |at| at + 1);
-    let mut words = case.argv[at.min(case.argv.len())..].iter();
-    let mut verb = None;
-    while let Some(word) = words.next() {
-        match word.literal() {
-            Some(
-                "-f"
-                | "--file"
-                | "-p"
-                | "--project-name"
-                | "--profile"
-                | "--project-directory"
-                | "--env-file"
-                | "--ansi"
-                | "--progress"
-                | "--parallel",
-            ) => {
-                words.next();
-            }
-            Some(text) if text.starts_with('-') => {
-                if matches!(text, "--version" | "-v" | "--help") {
-                    return;
-                }
-            }
-            Some(text) => {
-                verb = Some(text);
-                break;
-            }
-            None => break,
-        }
-    }
-    let rest: Vec<&Word<'_>> = words.collect();
-    let has = |names: &[&str]| rest.iter().any(|word| names.iter().any(|name| word.is(name)));
-    let known = rest.iter().all(|word| word.value == Value::Known);
-    match verb {
-        Some("ps" | "ls" | "images" | "top" | "config" | "version" | "port" | "stats" | "volumes") if known => {
-            let writes = has(&["-o", "--output"]);
-            if writes {
-                judge.find(Risk::ConfigMutation, "docker:compose-write", "writes a file", None);
-            }
-        }
-        Some("logs") if known => {
-            if has(&["-f", "--follow"]) {
-                judge.flag(Effect { endless: true, ..Effect::READ });
-                judge.find(
-                    Risk::ReadOnly,
-                    "docker:compose-logs",
-                    "does not end by itself",
-                    Some("use --tail 200 without -f"),
-                );
-            }
-        }
-        Some("down") if !has(&["-v", "--volumes", "--rmi"]) && known => {
-            judge.find(Risk::ConfigMutation, "docker:compose-down", "stops and removes the project's containers", None);
-        }
-        Some(
-            "up" | "start" | "stop" | "restart" | "pull" | "build" | "create" | "pause" | "unpause" | "push" | "run"
-            | "scale" | "watch" | "cp",
-        ) => {
-            judge.find(Risk::ConfigMutation, "docker:compose", "changes the project's containers", None);
-        }
-        Some("exec") => compose_exec(judge, &rest),
-        _ => {
-            judge.find(Risk::Destructive, "docker:compose", "removes containers or volumes, or is not understood", None)
-        }
-    }
-}
-
-fn compose_exec(judge: &mut Judge, rest: &[&Word<'_>]) {
-    let Some(service) = rest.iter().position(|word| !word.text.starts_with('-')) else {
-        return judge.find(Risk::Destructive, "docker:compose-exec", "what is executed is not known", None);
-    };
-    let options = &rest[..service];
-    if options.iter().any(|word| !matches!(word.literal(), Some("-T" | "-t" | "-i" | "-it" | "-d" | "--no-TTY"))) {
-        return judge.find(Risk::ConfigMutation, "docker:compose-exec", "an option that is not known", None);
-    }
-    let words: Vec<Word<'_>> = rest[service + 1..].iter().map(|word| borrow(word)).collect();
-    if words.is_empty() {
-        return judge.find(Risk::Destructive, "docker:compose-exec", "what is executed is not known", None);
-    }
-    judge.elsewhere(Some(Kind::Container), |judge| {
-        judge.argv_of(&words);
-        judge.dispatch(&words);
-    });
+    let own = &case.argv[..at.min(case.argv.len())];
+    options_only(judge, &Case { entry: case.entry, name: case.name, argv: own, args: read(case.entry, own) });
+    let mut words = vec![Word::known("docker-compose")];
+    words.extend(case.argv[at.min(case.argv.len())..].iter().map(borrow));
+    judge.dispatch(&words);
 }
 
 /// `lxc-attach -n GUEST -- COMMAND`.
 pub fn lxc_attach(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    options_only(judge, case);
+    if !case.args.unlisted.is_empty() {
+        judge.find(Risk::Destructive, "lxc-attach:option", "an option that is not known", None);
+    }
     let at = case.args.command.unwrap_or(case.argv.len());
-    for given in &case.args.given {
-        if let Some(value) = &given.value
-            && matches!(given.opt.name, "n" | "--name")
-        {
-            judge.affects_guest(Some(value));
-        }
-        let risk = judge.class(given.opt.effect);
-        if risk > Risk::ReadOnly {
-            judge.find(risk, "lxc-attach:option", "leaves the container's confinement", None);
-        }
-    }
-    for option in &case.args.unlisted {
-        judge.find(Risk::Destructive, "lxc-attach:option", format!("{option} is not known"), None);
-    }
     let words = &case.argv[at..];
     if words.is_empty() {
         judge.flag(Effect { interactive: true, ..Effect::READ });

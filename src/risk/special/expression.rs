@@ -134,6 +134,14 @@ pub fn find(judge: &mut Judge, argv: &[Word<'_>]) {
             continue;
         }
         if FIND_VALUES.contains(&text) {
+            if argv.get(at).is_some_and(|word| word.splits && word.value >= Value::Data) {
+                judge.find(
+                    Risk::ConfigMutation,
+                    "find:unknown-word",
+                    "a word that is not known may be an action",
+                    None,
+                );
+            }
             at += 1;
             continue;
         }
@@ -197,39 +205,41 @@ fn find_exec(judge: &mut Judge, argv: &[Word<'_>], from: usize, action: &str, st
     end + 1
 }
 
+/// In the order in which `ip` looks for the object that a beginning means.
 const IP_OBJECTS: &[&str] = &[
     "address",
     "addrlabel",
-    "fou",
-    "help",
-    "ila",
-    "ioam",
-    "l2tp",
-    "link",
-    "macsec",
     "maddress",
-    "monitor",
-    "mptcp",
-    "mroute",
-    "mrule",
-    "neighbor",
-    "neighbour",
-    "netconf",
-    "netns",
-    "nexthop",
-    "ntable",
-    "ntbl",
     "route",
     "rule",
-    "sr",
-    "stats",
-    "tap",
-    "tcpmetrics",
-    "token",
+    "neighbor",
+    "neighbour",
+    "ntable",
+    "ntbl",
+    "link",
+    "l2tp",
+    "fou",
+    "ila",
+    "macsec",
     "tunnel",
+    "tunl",
     "tuntap",
-    "vrf",
+    "tap",
+    "token",
+    "tcpmetrics",
+    "monitor",
     "xfrm",
+    "mroute",
+    "mrule",
+    "netns",
+    "netconf",
+    "vrf",
+    "sr",
+    "nexthop",
+    "mptcp",
+    "ioam",
+    "help",
+    "stats",
 ];
 
 /// `ip [OPTIONS] OBJECT [COMMAND …]`, every part abbreviated at will.
@@ -273,6 +283,10 @@ fn ip_netns(judge: &mut Judge, argv: &[Word<'_>], at: usize) {
         Some(verb) if "identify".starts_with(verb) || "pids".starts_with(verb) => {}
         Some(verb) if "exec".starts_with(verb) => match argv.get(at + 2..) {
             Some(words) if !words.is_empty() => {
+                // With `-all` there is no name before the command: both readings count.
+                if argv[..at].iter().any(|word| word.text.starts_with("-a")) {
+                    judge.dispatch(&argv[at + 1..]);
+                }
                 judge.argv_of(words);
                 judge.dispatch(words);
             }
@@ -307,6 +321,11 @@ fn ip_object(judge: &mut Judge, object: &str, words: &[Option<&str>]) {
         return judge.find(Risk::Destructive, "ip:unknown-verb", "what is done is not known", None);
     };
     let verb = VERBS.iter().find(|verb| verb.starts_with(first)).copied().unwrap_or("");
+    // `s` is the first of set and show that the object has.
+    let verb = match (verb, object) {
+        ("save", "link" | "tunnel" | "tuntap" | "token" | "netconf") if "set".starts_with(first) => "set",
+        (verb, _) => verb,
+    };
     match verb {
         "list" | "lst" | "show" | "get" | "help" | "save" | "showdump" | "afstats" | "xstats" | "metrics" => {}
         "add" | "append" | "prepend" | "test" => {
@@ -337,5 +356,70 @@ pub fn firewall(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let drops = case.argv.iter().any(|word| word.is("DROP") || word.is("REJECT"));
     if input && drops {
         judge.find(Risk::Destructive, "firewall:lockout", "may drop the connection to this system", None);
+    }
+}
+
+/// `nft`: all words make one text of statements, separated by `;`.
+pub fn nft(judge: &mut Judge, argv: &[Word<'_>]) {
+    const FLAGS: &[&str] = &[
+        "-a",
+        "-j",
+        "-n",
+        "-nn",
+        "-N",
+        "-s",
+        "-S",
+        "-y",
+        "-t",
+        "-c",
+        "--handle",
+        "--json",
+        "--numeric",
+        "--stateless",
+        "--check",
+        "--terse",
+    ];
+    let mut words = argv[1..].iter().peekable();
+    while let Some(word) = words.next_if(|word| word.text.starts_with('-')) {
+        match word.literal() {
+            Some("-v" | "--version" | "-V" | "-h" | "--help") => return,
+            Some(flag) if FLAGS.contains(&flag) => {}
+            _ => {
+                return judge.find(
+                    Risk::Destructive,
+                    "nft:option",
+                    "executes a file of commands or is not known",
+                    None,
+                );
+            }
+        }
+    }
+    let mut text = String::new();
+    for word in words {
+        if word.value != Value::Known {
+            judge.find(Risk::Destructive, "nft:unknown-word", "what is done is not known", None);
+        }
+        text.push_str(&word.text);
+        text.push(' ');
+    }
+    for statement in text.split([';', '\n']).map(str::trim).filter(|statement| !statement.is_empty()) {
+        nft_statement(judge, statement);
+    }
+}
+
+fn nft_statement(judge: &mut Judge, statement: &str) {
+    match statement.split_whitespace().next().unwrap_or("") {
+        "list" | "describe" => {}
+        "monitor" => {
+            judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
+            judge.find(Risk::ReadOnly, "nft:monitor", "does not end by itself", Some("use nft list ruleset"));
+        }
+        "add" | "create" | "insert" | "rename"
+            if !((statement.contains("drop") || statement.contains("reject"))
+                && (statement.contains("input") || statement.contains("INPUT") || statement.contains("policy"))) =>
+        {
+            judge.find(Risk::ConfigMutation, "nft:change", "changes the packet filter", None);
+        }
+        _ => judge.find(Risk::Destructive, "nft:destroy", "removes rules or may lock everybody out", None),
     }
 }

@@ -6,7 +6,7 @@ use crate::{
         Locus,
         judge::{Input, Judge, Shell},
         rule::{Case, general, options_only},
-        word::{Value, Word},
+        word::{Binding, Value, Word},
     },
 };
 
@@ -14,13 +14,23 @@ use crate::{
 pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let shell = if case.argv[0].text.ends_with("bash") { Shell::Bash } else { Shell::Sh };
     general(judge, case);
+    if case.has("--version") || case.has("--help") {
+        return;
+    }
     let first = case.args.operands.first();
+    if first.is_some_and(|word| word.text.starts_with('+')) {
+        judge.find(Risk::Destructive, "shell:option", "an option that is not followed", None);
+    }
     if case.has("c") {
         match first {
             Some(code) if code.value == Value::Data && code.fetched.is_some() => {
                 fetched(judge, code.fetched.as_deref().unwrap_or(""));
             }
-            Some(code) => judge.nested_word(code, shell, case.name),
+            Some(code) => {
+                judge.arguments = case.args.operands[1..].iter().map(as_argument).collect();
+                judge.nested_word(code, shell, case.name);
+                judge.arguments.clear();
+            }
             None => judge.find(Risk::Destructive, "shell:computed-code", "there is no code after -c", None),
         }
     } else if case.has("s") || first.is_none() {
@@ -36,6 +46,15 @@ pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             ),
             None => program_file(judge, &file.text),
         }
+    }
+}
+
+/// What is known about a positional parameter.
+fn as_argument(word: &Word<'_>) -> Binding {
+    match word.value {
+        Value::Known => Binding::Text(word.text.to_string()),
+        Value::Tail => Binding::Prefix(word.text.to_string()),
+        Value::Data | Value::Open => Binding::Data,
     }
 }
 
@@ -167,7 +186,7 @@ pub fn su(judge: &mut Judge, argv: &[Word<'_>]) {
                 at += 1;
             }
             Some("-s" | "--shell") if argv.get(at).is_some_and(is_plain_shell) => at += 1,
-            Some("-u" | "--user" | "-g" | "--group") => {
+            Some("-u" | "--user" | "-g" | "--group") if operands == 0 && argv[0].text.ends_with("runuser") => {
                 at += 1;
                 operands = 2;
             }

@@ -65,6 +65,12 @@ pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
     let sources = operands.len().saturating_sub(1);
     for source in &operands[..sources] {
+        let path = paths::normalise(&source.text);
+        let top = path.trim_end_matches('/');
+        let system = source.text.starts_with('/') && top.matches('/').count() < 2;
+        if system && !matches!(top, "/opt" | "/srv" | "/mnt" | "/home" | "/data" | "/tmp" | "/media") {
+            judge.find(Risk::Destructive, "mv:lost", format!("moves {} away", source.shown()), None);
+        }
         if paths::is_fatal(&paths::normalise(&source.text), judge.locus) {
             judge.find(Risk::Destructive, "mv:lost", format!("moves {} away", source.shown()), None);
         }
@@ -116,7 +122,8 @@ pub fn recursive_mode(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         let system =
             top && !matches!(path.trim_end_matches('/'), "/srv" | "/opt" | "/mnt" | "/home" | "/data" | "/tmp");
         let fatal = paths::is_fatal(&path, judge.locus) && operand.value == Value::Known;
-        if (recursive && (system || operand.value >= Value::Data)) || fatal {
+        let everywhere = operand.value == Value::Tail && path == "/";
+        if everywhere || (recursive && (system || operand.value >= Value::Data)) || fatal {
             judge.find(
                 Risk::Destructive,
                 format!("{}:system", case.name),
@@ -169,5 +176,44 @@ pub fn umount(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         if target.value != Value::Known || system.contains(&path.as_str()) || path.starts_with("/var/lib/") {
             judge.find(Risk::Destructive, "umount:system", format!("takes {} away", target.shown()), None);
         }
+    }
+}
+
+/// `parted DEVICE print`.
+pub fn parted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let prints = case.args.operands.len() > 1
+        && case.args.unlisted.is_empty()
+        && case.args.operands.iter().skip(1).all(|word| {
+            matches!(
+                word.literal(),
+                Some(
+                    "print"
+                        | "free"
+                        | "all"
+                        | "list"
+                        | "devices"
+                        | "unit"
+                        | "s"
+                        | "B"
+                        | "MiB"
+                        | "GiB"
+                        | "GB"
+                        | "MB"
+                        | ";"
+                        | "quit"
+                )
+            )
+        })
+        && case.args.operands[1..].iter().any(|word| word.is("print"));
+    if !prints {
+        general(judge, case);
+    }
+}
+
+/// `zpool import` alone lists pools that could be imported.
+pub fn zpool_import(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    let lists = case.args.operands.is_empty() && case.args.given.is_empty() && case.args.unlisted.is_empty();
+    if !lists {
+        general(judge, case);
     }
 }

@@ -217,15 +217,18 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                     )
                 })
         }
-        "bridge" | "tc" | "iw" => {
-            words.iter().any(|word| matches!(*word, "show" | "list" | "ls" | "dev" | "info"))
-                && !words.iter().any(|word| {
-                    matches!(
-                        *word,
-                        "add" | "del" | "delete" | "set" | "change" | "replace" | "flush" | "a" | "d" | "monitor"
-                    )
-                })
+        "bridge" | "tc" => {
+            let named: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+            matches!(named.get(1), None | Some(&("show" | "list" | "ls"))) && !named.contains(&"monitor")
         }
+        "iw" => matches!(
+            words.as_slice(),
+            ["dev"]
+                | ["list" | "phy"]
+                | ["reg", "get"]
+                | ["dev", _, "info" | "link"]
+                | ["dev", _, "station" | "scan", "dump"]
+        ),
         "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
         _ => false,
     };
@@ -288,5 +291,43 @@ pub fn copy_away(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 pub fn apt_package(judge: &mut Judge, word: &Word<'_>) {
     if word.text.ends_with('-') || word.ending.ends_with('-') {
         judge.find(Risk::Destructive, "apt:package", format!("removes {}", word.shown()), None);
+    }
+}
+
+/// A time to sleep: `infinity` does not end.
+pub fn span(judge: &mut Judge, word: &Word<'_>) {
+    if word.text.to_ascii_lowercase().starts_with("inf") {
+        judge.flag(crate::risk::effect::Effect { endless: true, ..crate::risk::effect::Effect::READ });
+        judge.find(Risk::ReadOnly, "sleep:endless", "does not end by itself", Some("name a number of seconds"));
+    }
+}
+
+/// `smartctl -l scterc,70,70` sets what `-l scterc` shows.
+pub fn smart_log(judge: &mut Judge, word: &Word<'_>) {
+    if word.value != Value::Known || word.text.starts_with("scterc,") {
+        judge.find(Risk::ConfigMutation, "smartctl:set", "sets a property of the disk", None);
+    }
+}
+
+/// `env -u NAME`.
+pub fn unset(judge: &mut Judge, word: &Word<'_>) {
+    let risk = environment::judge(&word.text, None, true);
+    if risk > Risk::ReadOnly || word.value != Value::Known {
+        judge.find(Risk::ConfigMutation, "env:unset", format!("{} may matter to the command", word.shown()), None);
+    }
+}
+
+/// A program that comes through a pipe is not known at all.
+pub fn program_file(judge: &mut Judge, word: &Word<'_>) {
+    if word.value != Value::Known || word.text == "-" || word.text.starts_with("/dev/") {
+        judge.find(Risk::Destructive, "shell:piped-code", "executes what comes through a pipe", None);
+    }
+}
+
+/// `git`: a directory given by its path may be one that the system needs.
+pub fn git(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    for operand in case.args.operands.iter().filter(|word| word.text.starts_with('/')) {
+        judge.fills(operand, "git");
     }
 }
