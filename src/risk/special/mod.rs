@@ -102,7 +102,6 @@ pub const VALUES: &[&str] = &[
     "features",
     "mountpoint",
     "delete",
-    "remove",
     "prune",
     "disk",
     "span",
@@ -132,7 +131,6 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "smart-log" => value::smart_log(judge, word),
         "unset" => value::unset(judge, word),
         "disk" => proxmox::disk(judge, word),
-        "remove" => proxmox::remove(judge, word),
         _ => {}
     }
 }

@@ -200,7 +200,10 @@ pub fn su(judge: &mut Judge, argv: &[Word<'_>]) {
                 break;
             }
             Some(_) if operands == 0 => operands = 1,
-            _ => return judge.find(Risk::Destructive, "su:operand", "what is executed is not known", None),
+            _ => {
+                judge.flag(crate::risk::effect::Effect { interactive: true, ..crate::risk::effect::Effect::READ });
+                return judge.find(Risk::Destructive, "su:operand", "what is executed is not known", None);
+            }
         }
     }
     match (code, argv.get(at..).filter(|rest| !rest.is_empty())) {
