@@ -236,7 +236,7 @@ mod tests {
     fn after(events: Vec<watcher::Result<watcher::Event<Guarded<Plan>>>>) -> Vec<String> {
         let sync = Sync::default();
         sync.set("plans", Some("not listed yet".to_owned()));
-        follow(stream::iter(events), "plans".to_owned(), sync.clone()).now_or_never().unwrap();
+        follow(stream::iter(events), "plans".to_owned(), sync.clone(), |_| {}).now_or_never().unwrap();
         sync.missing()
     }
 

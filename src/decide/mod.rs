@@ -13,6 +13,8 @@ mod plan_tests;
 #[cfg(test)]
 mod samples;
 mod status;
+#[cfg(test)]
+mod story_tests;
 mod turn;
 mod window;
 #[cfg(test)]

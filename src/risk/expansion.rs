@@ -258,6 +258,16 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                         self.obfuscated("a dollar sign that is not understood");
                     }
                 }
+                '{' if !self.double
+                    && chars.clone().any(|c| c == '}')
+                    && chars.clone().any(|c| matches!(c, ',' | '.')) =>
+                {
+                    // Shells disagree with the parser about which brace ends it.
+                    self.found.bash_only = true;
+                    self.brace = true;
+                    self.push(c);
+                    self.unknown(Value::Open, true);
+                }
                 '*' | '?' | '[' if !self.double => self.pattern(c),
                 '(' | ')' if !self.double => self.pattern(c),
                 '~' if !self.double && !self.quoted && self.texts.iter().all(String::is_empty) => self.home(&mut chars),

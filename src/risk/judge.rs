@@ -62,6 +62,8 @@ pub struct Judge {
     pub arguments: Vec<Binding>,
     /// Functions defined by this script.
     pub functions: Vec<String>,
+    /// How many wrappers the present command is inside of.
+    pub wrappers: usize,
     /// How many texts this one is nested in.
     pub depth: usize,
     /// How many substitutions the present command is inside of.
@@ -76,6 +78,8 @@ pub struct Judge {
     pub span: Option<Range<usize>>,
     /// Spans of a nested text have no meaning in the whole one: the outer command's is used.
     pub nested: bool,
+    /// The length of the whole text in bytes.
+    pub length: usize,
     /// The whole text, when it is not ASCII and characters are not bytes.
     pub wide: Option<String>,
     risk: Risk,
@@ -102,6 +106,7 @@ impl Judge {
             conditions: 0,
             arguments: Vec::new(),
             functions: Vec::new(),
+            wrappers: 0,
             depth: 0,
             substitutions: 0,
             detached: false,
@@ -109,6 +114,7 @@ impl Judge {
             argv: Vec::new(),
             span: None,
             nested: false,
+            length: 0,
             wide: None,
             risk: Risk::ReadOnly,
             reasons: Vec::new(),
@@ -131,7 +137,7 @@ impl Judge {
     /// The byte at which a character of the whole text stands.
     pub fn bytes(&self, character: usize) -> usize {
         match &self.wide {
-            None => character,
+            None => character.min(self.length),
             Some(text) => text.char_indices().nth(character).map_or(text.len(), |(byte, _)| byte),
         }
     }

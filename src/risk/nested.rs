@@ -105,6 +105,8 @@ impl Judge {
     /// Judges words that are joined by blanks and read by a shell.
     pub fn line(&mut self, words: &[Word<'_>], name: &str) {
         if words.iter().any(|word| word.value != Value::Known) {
+            // Nothing may be left of it, and then a shell waits for a person.
+            self.flag(Effect { interactive: true, ..Effect::READ });
             return self.find(
                 Risk::Destructive,
                 format!("{name}:computed-code"),

@@ -13,6 +13,9 @@ use super::{
 };
 use crate::api::Risk;
 
+/// The most commands that run one another (`sudo timeout nice …`).
+const MAX_WRAPPERS: usize = 24;
+
 impl Judge {
     /// Judges `NAME=value … command words … redirects`.
     pub fn simple(&mut self, assignments: &[Node], words: &[Node], redirects: &[Node]) {
@@ -30,10 +33,11 @@ impl Judge {
         if argv.is_empty() && !words.is_empty() {
             self.find(Risk::Destructive, "shell:computed-command", "which command runs is not known", None);
         }
+        let proven = self.reasons();
         if !self.calls_function(&argv) {
             self.dispatch(&argv);
         }
-        if self.reasons() == before && !self.argv.is_empty() {
+        if self.reasons() == proven && !self.argv.is_empty() {
             let code = format!("{}:read", self.argv[0]);
             self.find(Risk::ReadOnly, code, "proven to change nothing", None);
         }
@@ -154,6 +158,15 @@ impl Judge {
         if !self.count() {
             return;
         }
+        if self.wrappers > MAX_WRAPPERS {
+            return self.find(Risk::Destructive, "shell:too-complex", "more wrappers than anybody needs", None);
+        }
+        self.wrappers += 1;
+        self.judged(head, argv);
+        self.wrappers -= 1;
+    }
+
+    fn judged(&mut self, head: &Word<'_>, argv: &[Word<'_>]) {
         if argv.iter().any(|word| word.brace && (word.text.starts_with('-') || word.value != Value::Known))
             || head.brace
         {

@@ -37,6 +37,9 @@ impl Judge {
                         Some("put the delimiter alone on its line, without blanks"),
                     );
                 }
+                if !self.nested {
+                    self.length = text.len();
+                }
                 if !self.nested && !text.is_ascii() {
                     self.wide = Some(text.to_owned());
                 }

@@ -4,6 +4,7 @@
 //! a second parser and a list of every verb of Proxmox's tools.
 
 mod argv_oracle;
+mod bounds;
 mod corpus;
 mod differential;
 mod gaps;

@@ -4,8 +4,7 @@ use crate::{
     api::Risk,
     risk::{
         environment,
-        judge::{Judge, Shell},
-        rule::{Case, general},
+        judge::Judge,
         word::{Binding, Value, Word, is_name},
     },
 };

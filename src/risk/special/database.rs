@@ -125,6 +125,8 @@ const NOT_A_QUERY: &[&str] = &[
 
 /// Words that lose data wherever they stand.
 const LOSES: &[&str] = &[
+    "SYSTEM",
+    "SOURCE",
     "DROP",
     "TRUNCATE",
     "DELETE",
@@ -264,6 +266,11 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
     if let Some(meta) = trimmed.strip_prefix(['\\', '.']) {
         return meta_class(meta);
     }
+    // `\\G` at the end only changes the output's form; other backslashes are commands of the client.
+    let bare = trimmed.strip_suffix("\\G").unwrap_or(trimmed);
+    if bare.contains('\\') {
+        return Risk::Destructive;
+    }
     let words: Vec<&str> =
         trimmed.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
@@ -279,6 +286,7 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
     };
     match first {
         _ if query => Risk::ReadOnly,
+        "TEE" | "PAGER" | "EDIT" => Risk::Destructive,
         "UPDATE" if !words.contains(&"WHERE") => Risk::Destructive,
         "SELECT" | "WITH" | "EXPLAIN" | "INSERT" | "UPDATE" | "CREATE" | "ALTER" | "GRANT" | "ANALYZE" | "REINDEX"
         | "COMMENT" | "BEGIN" | "COMMIT" | "START" | "SET" | "REFRESH" | "CHECK" | "OPTIMIZE" | "PRAGMA" | "RENAME" => {

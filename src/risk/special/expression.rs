@@ -283,6 +283,10 @@ fn ip_netns(judge: &mut Judge, argv: &[Word<'_>], at: usize) {
         Some(verb) if "identify".starts_with(verb) || "pids".starts_with(verb) => {}
         Some(verb) if "exec".starts_with(verb) => match argv.get(at + 2..) {
             Some(words) if !words.is_empty() => {
+                // With `-all` there is no name before the command: both readings count.
+                if argv[..at].iter().any(|word| word.text.starts_with("-a")) {
+                    judge.dispatch(&argv[at + 1..]);
+                }
                 judge.argv_of(words);
                 judge.dispatch(words);
             }
@@ -381,7 +385,12 @@ pub fn nft(judge: &mut Judge, argv: &[Word<'_>]) {
             Some("-v" | "--version" | "-V" | "-h" | "--help") => return,
             Some(flag) if FLAGS.contains(&flag) => {}
             _ => {
-                return judge.find(Risk::Destructive, "nft:option", "executes a file of commands or is not known", None);
+                return judge.find(
+                    Risk::Destructive,
+                    "nft:option",
+                    "executes a file of commands or is not known",
+                    None,
+                );
             }
         }
     }

@@ -28,6 +28,7 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             );
         }
         match given.opt.name {
+            "--url" => scheme(judge, name, value),
             "X" | "--request" | "--method" => method(judge, name, value),
             "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
             | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {

@@ -14,6 +14,10 @@ use crate::{
 /// What in a program's text shows that it destroys.
 const DESTRUCTIVE: &[&str] = &[
     "rmtree",
+    "rmSync",
+    "rm_rf",
+    "unlinkSync",
+    "rmdirSync",
     "unlink",
     "os.remove",
     "rmdir",

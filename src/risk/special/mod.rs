@@ -70,6 +70,7 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "umount" => storage::umount(judge, case),
         "parted" => storage::parted(judge, case),
         "zpool-import" => storage::zpool_import(judge, case),
+        "git" => value::git(judge, case),
         "mount" => storage::mount(judge, case),
         "docker-cp" => docker::docker_cp(judge, case),
         "date" => value::date(judge, case),
@@ -101,10 +102,10 @@ pub const VALUES: &[&str] = &[
     "features",
     "mountpoint",
     "delete",
-    "remove",
     "prune",
     "disk",
     "span",
+    "program-file",
     "smart-log",
     "unset",
     "apt-package",
@@ -125,11 +126,11 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "delete" => proxmox::delete(judge, case, word),
         "prune" => proxmox::prune(judge, word),
         "apt-package" => value::apt_package(judge, word),
+        "program-file" => value::program_file(judge, word),
         "span" => value::span(judge, word),
         "smart-log" => value::smart_log(judge, word),
         "unset" => value::unset(judge, word),
         "disk" => proxmox::disk(judge, word),
-        "remove" => proxmox::remove(judge, word),
         _ => {}
     }
 }

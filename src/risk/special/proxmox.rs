@@ -114,7 +114,16 @@ pub fn pvesh(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let parts: Vec<&str> = path.text.split('/').filter(|part| !part.is_empty()).collect();
     let listed =
         path.value == Value::Known && CHANGES.iter().any(|(of, template)| *of == verb && matches(template, &parts));
-    let dangerous = case.argv.iter().skip(2).any(|word| word.value >= Value::Data || is_dangerous(&word.text));
+    let host_file = parts.first() == Some(&"nodes")
+        && case
+            .args
+            .operands
+            .iter()
+            .skip(1)
+            .chain(case.argv.iter().skip(3))
+            .any(|word| word.text.starts_with('/') || word.text.contains("=/"));
+    let dangerous =
+        host_file || case.argv.iter().skip(2).any(|word| word.value >= Value::Data || is_dangerous(&word.text));
     match (verb, listed, dangerous) {
         ("delete", ..) => judge.find(Risk::Destructive, case.code("delete"), "deletes what the path names", None),
         (_, false, _) => {
@@ -271,12 +280,5 @@ pub fn disk(judge: &mut Judge, word: &Word<'_>) {
 pub fn prune(judge: &mut Judge, word: &Word<'_>) {
     if !word.is("keep-all=1") {
         judge.find(Risk::Destructive, "vzdump:prune", "prunes older backups", Some("use --prune-backups keep-all=1"));
-    }
-}
-
-/// `vzdump --remove`: old backups are pruned unless it is 0.
-pub fn remove(judge: &mut Judge, word: &Word<'_>) {
-    if !matches!(word.literal(), Some("0" | "no" | "off" | "false")) {
-        judge.find(Risk::Destructive, "vzdump:remove", "prunes older backups", Some("use --remove 0"));
     }
 }

@@ -14,6 +14,9 @@ use crate::{
 pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let shell = if case.argv[0].text.ends_with("bash") { Shell::Bash } else { Shell::Sh };
     general(judge, case);
+    if case.has("--version") || case.has("--help") {
+        return;
+    }
     let first = case.args.operands.first();
     if first.is_some_and(|word| word.text.starts_with('+')) {
         judge.find(Risk::Destructive, "shell:option", "an option that is not followed", None);
@@ -197,7 +200,10 @@ pub fn su(judge: &mut Judge, argv: &[Word<'_>]) {
                 break;
             }
             Some(_) if operands == 0 => operands = 1,
-            _ => return judge.find(Risk::Destructive, "su:operand", "what is executed is not known", None),
+            _ => {
+                judge.flag(crate::risk::effect::Effect { interactive: true, ..crate::risk::effect::Effect::READ });
+                return judge.find(Risk::Destructive, "su:operand", "what is executed is not known", None);
+            }
         }
     }
     match (code, argv.get(at..).filter(|rest| !rest.is_empty())) {

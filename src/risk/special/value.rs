@@ -316,3 +316,18 @@ pub fn unset(judge: &mut Judge, word: &Word<'_>) {
         judge.find(Risk::ConfigMutation, "env:unset", format!("{} may matter to the command", word.shown()), None);
     }
 }
+
+/// A program that comes through a pipe is not known at all.
+pub fn program_file(judge: &mut Judge, word: &Word<'_>) {
+    if word.value != Value::Known || word.text == "-" || word.text.starts_with("/dev/") {
+        judge.find(Risk::Destructive, "shell:piped-code", "executes what comes through a pipe", None);
+    }
+}
+
+/// `git`: a directory given by its path may be one that the system needs.
+pub fn git(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    for operand in case.args.operands.iter().filter(|word| word.text.starts_with('/')) {
+        judge.fills(operand, "git");
+    }
+}

@@ -95,7 +95,8 @@ impl Cluster {
         Ok(())
     }
 
-    async fn retry(&self, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
+    /// Tries until it works; at most a minute.
+    pub async fn retry(&self, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
         let begun = Instant::now();
         loop {
             match attempt() {

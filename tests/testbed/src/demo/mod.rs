@@ -76,6 +76,10 @@ pub async fn up(options: &Options) -> Result<()> {
 async fn approve(options: &Options, cluster: &Cluster) -> Result<()> {
     cluster.wait_for("{.status.phase}", |text| text == "AwaitingApproval").await?;
     let command = cluster.wait_for("{.status.approval.command}", |text| !text.is_empty()).await?;
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    // Policies that were just installed answer "unavailable" until the API server knows the new kinds.
+    let rehearsal = [words.as_slice(), &["--dry-run=server"]].concat();
+    cluster.retry(|| cluster.operator(&rehearsal).map(drop)).await?;
     println!("\n{}", cluster.operator(&["-n", NAMESPACE, "get", "plans"])?);
     println!(
         "The plan waits for one approval. This is the line, as status.approval.command shows it:\n\n    {command}\n"
@@ -88,7 +92,6 @@ async fn approve(options: &Options, cluster: &Cluster) -> Result<()> {
         cluster.wait_long("{.status.conditions[?(@.type=='Approved')].status}", approved).await?;
         return Ok(());
     }
-    let words: Vec<&str> = command.split(' ').skip(1).collect();
     print!("The operator approves it, once: {}", cluster.operator(&words)?);
     Ok(())
 }

@@ -109,7 +109,7 @@ pub fn start(layout: &Layout, holder: u32, port: u16) -> Result<Child> {
         fs::OpenOptions::new().create(true).append(true).open(&log_path).map_err(Error::file("open", &log_path))?;
     let mut server = Command::new("nsenter");
     server
-        .args(["--mount", "--uts", "--target", &holder.to_string(), "--"])
+        .args(["--mount", "--uts", "--root", "--target", &holder.to_string(), "--"])
         .args(["/usr/sbin/sshd", "-D", "-e", "-f"])
         .arg(layout.ssh().join("sshd_config"))
         .stdin(Stdio::null())
