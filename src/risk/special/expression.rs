@@ -381,7 +381,12 @@ pub fn nft(judge: &mut Judge, argv: &[Word<'_>]) {
             Some("-v" | "--version" | "-V" | "-h" | "--help") => return,
             Some(flag) if FLAGS.contains(&flag) => {}
             _ => {
-                return judge.find(Risk::Destructive, "nft:option", "executes a file of commands or is not known", None);
+                return judge.find(
+                    Risk::Destructive,
+                    "nft:option",
+                    "executes a file of commands or is not known",
+                    None,
+                );
             }
         }
     }
