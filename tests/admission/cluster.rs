@@ -1,26 +1,25 @@
 //! One control plane with the chart applied, and for each test a namespace with what its people need.
 
-use std::{fmt::Debug, path::Path, time::Duration};
+use std::{fmt::Debug, time::Duration};
 
 use kube::{
     Client, Resource,
-    api::{Api, Patch, PatchParams, PostParams},
+    api::{Api, Patch, PostParams},
     core::NamespaceResourceScope,
 };
 use oikos::api::{
-    APPROVE, APPROVED_BY, Approval, AutonomyWindow, Execution, ExecutionApproval, ExecutionPhase, ExecutionStatus,
-    Message, Plan, PlanPhase, PlanStatus,
+    Approval, AutonomyWindow, Execution, ExecutionApproval, ExecutionPhase, ExecutionStatus, Message, Plan, PlanPhase,
+    PlanStatus,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+pub use testbed::chart::SYSTEM;
 use testbed::control_plane::{Access, ControlPlane};
 use tokio::{
     sync::OnceCell,
     time::{Instant, sleep},
 };
 
-/// Where the release lives.
-pub const SYSTEM: &str = "oikos-system";
 /// The token of every plan here, until a test changes it.
 pub const TOKEN: &str = "0123456789ab";
 /// The line to copy that goes with it.
@@ -30,7 +29,7 @@ pub const PHRASE: &str = "destroy lxc:web 3f9c01ab";
 
 /// The chart's directory.
 pub fn chart() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/oikos").to_str().unwrap().to_owned()
+    testbed::chart::directory().to_str().unwrap().to_owned()
 }
 
 /// The control plane with the chart applied and its policies in force. `operator` may approve and edit everywhere,
@@ -49,76 +48,17 @@ async fn install() -> &'static ControlPlane {
 
 /// Applies the chart as rendered for a Kubernetes version, and gives the people their roles.
 pub async fn apply_chart(plane: &ControlPlane, version: &str) {
-    let admin = plane.admin();
-    admin.kubectl(&["create", "namespace", SYSTEM]).await.unwrap().ok().unwrap();
-    let render = ["template", "oikos", &chart(), "--namespace", SYSTEM, "--kube-version", version];
-    let manifests = admin.helm(&render).await.unwrap().ok().unwrap();
-    let apply = ["apply", "--server-side", "-f", "-"];
-    admin.kubectl_with_input(&apply, &manifests).await.unwrap().ok().unwrap();
-    let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
-    admin.kubectl(&established).await.unwrap().ok().unwrap();
-    wait_for_watches(plane).await;
-    for (binding, role, user) in [
-        ("operator-approves", "oikos-approver", "operator"),
-        ("operator-edits", "oikos-edit", "operator"),
-        ("operator-views", "oikos-view", "operator"),
-        ("viewer-edits", "oikos-edit", "viewer"),
-        ("viewer-views", "oikos-view", "viewer"),
-    ] {
-        let (role, user) = (format!("--clusterrole={role}"), format!("--user={user}"));
-        let bind = ["create", "clusterrolebinding", binding, &role, &user];
-        admin.kubectl(&bind).await.unwrap().ok().unwrap();
-    }
-    plane.operator().wait_until_allowed("approve", "plans.oikos.dev", "default").await.unwrap();
-    for person in [plane.operator(), plane.viewer()] {
-        person.wait_until_allowed("patch", "plans.oikos.dev", "default").await.unwrap();
-    }
-}
-
-/// A new kind can be listed at once; watching it is refused until its cache has filled.
-async fn wait_for_watches(plane: &ControlPlane) {
-    let client = plane.admin().client().await.unwrap();
-    for kind in ["plans", "executions", "autonomywindows", "messages", "agents", "hosts", "guests"] {
-        let url = format!("/apis/oikos.dev/v1alpha1/{kind}?watch=1&timeoutSeconds=1");
-        until(&format!("watching {kind}"), async || {
-            client.request_stream(http::Request::get(&url).body(Vec::new()).unwrap()).await.is_ok()
-        })
-        .await;
-    }
+    testbed::chart::install_for(plane, version, &[]).await.unwrap();
 }
 
 /// New policies take effect a moment after they are stored, each by itself.
 pub async fn wait_for_policies(plane: &ControlPlane) {
-    let namespace = plane.namespace("policies").await.unwrap();
-    let room = Room::new(plane, namespace).await;
-    let plan = room.plan("web").await;
-    let dry = PostParams { dry_run: true, ..PostParams::default() };
-    until("the ownership policy", async || {
-        let execution: Execution = room.execution_object(&plan, "probe");
-        is_refusal(&room.executions(&room.admin).create(&dry, &execution).await)
-    })
-    .await;
-    until("the grants policy", async || {
-        let window: AutonomyWindow = room.window_object(&plan, "somebody", "Manual");
-        is_refusal(&room.windows(&room.admin).create(&dry, &window).await)
-    })
-    .await;
-    until("the stamp and the decisions policy", async || {
-        let stamped = room.plans(&room.admin).patch("web", &dry_patch(), &annotations(&[(APPROVE, TOKEN)])).await;
-        let refused = room.plans(&room.admin).patch("web", &dry_patch(), &annotations(&[(APPROVE, "x")])).await;
-        stamped.is_ok_and(|plan| plan.metadata.annotations.unwrap_or_default().contains_key(APPROVED_BY))
-            && is_refusal(&refused)
-    })
-    .await;
+    testbed::chart::wait_for_policies(plane).await.unwrap();
 }
 
 /// Whether the chart's policies refused it.
 pub fn is_refusal<T>(answer: &Result<T, kube::Error>) -> bool {
     matches!(answer, Err(kube::Error::Api(status)) if status.message.contains("oikos-guard: "))
-}
-
-fn dry_patch() -> PatchParams {
-    PatchParams { dry_run: true, ..PatchParams::default() }
 }
 
 /// Waits for something that follows a write by itself; fails after a minute.

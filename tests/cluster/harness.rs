@@ -1,14 +1,15 @@
 //! What every test starts from: one control plane for all, and for each test a namespace, a stand-in host of its own
 //! and a controller. Waiting is for the watch event that brings the wanted state, never for time to pass.
 
-use std::{fmt::Debug, time::Duration};
+use std::{fmt::Debug, pin::pin, time::Duration};
 
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Client, Resource,
     api::{ListParams, PostParams},
     core::NamespaceResourceScope,
-    runtime::wait::await_condition,
+    runtime::{WatchStreamExt, watcher::watch_object},
 };
 use oikos::api::{AutonomyWindow, Execution, ExecutionPhase, ExecutionStatus, Plan, PlanPhase, PlanStatus};
 use serde::{Serialize, de::DeserializeOwned};
@@ -182,9 +183,19 @@ impl Lab {
             + Send
             + 'static,
     {
-        let condition = |object: Option<&K>| object.is_some_and(&wanted);
-        match timeout(LIMIT, await_condition(self.api::<K>(), name, condition)).await {
-            Ok(found) => found.unwrap().unwrap(),
+        // A watch that fails is taken up again: some tests restart the API server.
+        let mut states = pin!(watch_object(self.api::<K>(), name).default_backoff());
+        let found = async {
+            loop {
+                match states.next().await {
+                    Some(Ok(Some(object))) if wanted(&object) => return object,
+                    Some(_) => {}
+                    None => panic!("the watch of {name} ended"),
+                }
+            }
+        };
+        match timeout(LIMIT, found).await {
+            Ok(object) => object,
             Err(_) => panic!("{name} never had {what}:\n{}", self.everything().await),
         }
     }

@@ -27,7 +27,7 @@ async fn readiness_names_the_crd_that_is_missing_and_comes_with_it() {
                 chart\n";
     lab.controller().answers("/readyz", 503, only).await;
     assert_eq!(lab.controller().get("/livez").await.0, 200);
-    testbed::chart::apply(plane, &[]).await.unwrap();
+    testbed::chart::apply(plane, testbed::chart::VERSION, &[]).await.unwrap();
     lab.controller().answers("/readyz", 200, "ok").await;
     lab.plan("web", json!({"steps": [step("change", QUICK)]})).await;
     lab.approve("web").await;

@@ -32,17 +32,33 @@ pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/oikos")
 }
 
-/// Applies the chart with these values (`key=value`) and waits until it is in force. Afterwards `operator` may approve
-/// and edit everywhere, `viewer` may edit everywhere and approve nowhere.
+/// The Kubernetes version that the chart is rendered for, that of the control plane.
+pub const VERSION: &str = "1.37.2";
+
+/// Applies the chart with these values (`key=value`) and waits until all of it is in force. Afterwards `operator` may
+/// approve and edit everywhere, `viewer` may edit everywhere and approve nowhere.
 ///
 /// # Errors
 /// When helm or kubectl fails, or something is not in force after a minute.
 pub async fn install(plane: &ControlPlane, values: &[&str]) -> Result<()> {
+    install_for(plane, VERSION, values).await?;
+    if values.contains(&"admissionPolicies.enabled=false") {
+        return Ok(());
+    }
+    wait_for_policies(plane).await
+}
+
+/// The same for another version of Kubernetes, without waiting for the policies.
+///
+/// # Errors
+/// As [`install`].
+pub async fn install_for(plane: &ControlPlane, version: &str, values: &[&str]) -> Result<()> {
     let admin = plane.admin();
     admin.kubectl(&["create", "namespace", SYSTEM]).await?.ok()?;
-    apply(plane, values).await?;
+    apply(plane, version, values).await?;
     let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
     admin.kubectl(&established).await?.ok()?;
+    wait_for_watches(plane).await?;
     for (binding, role, user) in [
         ("operator-approves", "oikos-approver", "operator"),
         ("operator-edits", "oikos-edit", "operator"),
@@ -55,22 +71,19 @@ pub async fn install(plane: &ControlPlane, values: &[&str]) -> Result<()> {
     }
     plane.operator().wait_until_allowed("approve", "plans.oikos.dev", "default").await?;
     for person in [plane.operator(), plane.viewer()] {
-        person.wait_until_allowed("create", "plans.oikos.dev", "default").await?;
+        person.wait_until_allowed("patch", "plans.oikos.dev", "default").await?;
     }
-    if values.contains(&"admissionPolicies.enabled=false") {
-        return Ok(());
-    }
-    wait_for_policies(plane).await
+    Ok(())
 }
 
 /// Renders the chart with these values (`key=value`) and applies all of it, over what is there.
 ///
 /// # Errors
 /// When helm or kubectl fails.
-pub async fn apply(plane: &ControlPlane, values: &[&str]) -> Result<()> {
+pub async fn apply(plane: &ControlPlane, version: &str, values: &[&str]) -> Result<()> {
     let (admin, chart) = (plane.admin(), directory());
     let chart = chart.to_str().context("the chart's path is not text")?;
-    let mut render = vec!["template", "oikos", chart, "--namespace", SYSTEM, "--kube-version", "1.37.2"];
+    let mut render = vec!["template", "oikos", chart, "--namespace", SYSTEM, "--kube-version", version];
     for value in values {
         render.extend(["--set", value]);
     }
@@ -79,8 +92,25 @@ pub async fn apply(plane: &ControlPlane, values: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// New policies take effect a moment after they are stored, each by itself.
-async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
+/// A new kind can be listed at once; watching it is refused until its cache has filled.
+async fn wait_for_watches(plane: &ControlPlane) -> Result<()> {
+    let client = plane.admin().client().await?;
+    for kind in ["plans", "executions", "autonomywindows", "messages", "agents", "hosts", "guests"] {
+        let url = format!("/apis/oikos.dev/v1alpha1/{kind}?watch=1&timeoutSeconds=1");
+        until(&format!("watching {kind}"), async || match http::Request::get(&url).body(Vec::new()) {
+            Ok(request) => client.request_stream(request).await.is_ok(),
+            Err(_) => false,
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// Waits for the policies: new ones take effect a moment after they are stored, each by itself.
+///
+/// # Errors
+/// When one is not in force after a minute.
+pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
     const TOKEN: &str = "0123456789ab";
     let namespace = plane.namespace("policies").await?;
     let admin = plane.admin().client().await?;
