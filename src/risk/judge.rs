@@ -154,9 +154,17 @@ impl Judge {
     pub fn count(&mut self) -> bool {
         self.commands += 1;
         if self.commands == MAX_COMMANDS + 1 {
-            self.find(Risk::Destructive, "shell:too-complex", "more commands than can be judged", None);
+            self.not_understood("shell:too-complex", "more commands than can be judged", None);
         }
         self.commands <= MAX_COMMANDS
+    }
+
+    /// Records that a text was not understood. On a host it may act on any guest, also on a protected one.
+    pub fn not_understood(&mut self, code: &str, message: impl Into<Cow<'static, str>>, hint: Option<&str>) {
+        if self.locus == Locus::Host {
+            self.affects(Affected::Unknown);
+        }
+        self.find(Risk::Destructive, code, message, hint);
     }
 
     /// Records a finding about the present command.

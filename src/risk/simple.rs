@@ -163,7 +163,7 @@ impl Judge {
             return;
         }
         if self.wrappers > MAX_WRAPPERS {
-            return self.find(Risk::Destructive, "shell:too-complex", "more wrappers than anybody needs", None);
+            return self.not_understood("shell:too-complex", "more wrappers than anybody needs", None);
         }
         self.wrappers += 1;
         self.judged(head, argv);
