@@ -12,7 +12,7 @@ use super::{
 use crate::api::Risk;
 
 /// The most rounds of all loops of a text together that are judged one by one.
-const MAX_ROUNDS: usize = 64;
+const MAX_ROUNDS: usize = 40;
 /// The most values of a `for` loop that are tried one by one.
 const MAX_VALUES: usize = 32;
 
