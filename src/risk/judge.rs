@@ -64,6 +64,8 @@ pub struct Judge {
     pub functions: Vec<String>,
     /// How many wrappers the present command is inside of.
     pub wrappers: usize,
+    /// How many rounds of loops were judged one by one.
+    pub rounds: usize,
     /// How many texts this one is nested in.
     pub depth: usize,
     /// How many substitutions the present command is inside of.
@@ -107,6 +109,7 @@ impl Judge {
             arguments: Vec::new(),
             functions: Vec::new(),
             wrappers: 0,
+            rounds: 0,
             depth: 0,
             substitutions: 0,
             detached: false,
