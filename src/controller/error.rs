@@ -62,7 +62,8 @@ impl ControllerError {
 
     /// It will never be accepted as it is: invalid or too large.
     pub fn is_unacceptable(&self) -> bool {
-        self.status().is_some_and(|status| matches!(status.code, 413 | 422))
+        // etcd's own limit comes as a 500: "etcdserver: request is too large".
+        self.status().is_some_and(|status| matches!(status.code, 413 | 422) || status.message.contains("too large"))
     }
 
     fn status(&self) -> Option<&kube::core::Status> {

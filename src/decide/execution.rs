@@ -108,6 +108,10 @@ fn started(observed: &ObservedExecution<'_>, plan: Option<&Plan>, mut status: Ex
     if stop || cancelling {
         return end(status, ExecutionPhase::Cancelled, "PlanCancelled", "the plan was cancelled", observed.now);
     }
+    if plan.is_some_and(|plan| plan.spec.paused) {
+        // A further attempt is a start; the change of the plan wakes it.
+        return Next::default();
+    }
     if attempt >= READ_ATTEMPTS {
         let message = "the connection was lost three times; whether the command ended is unknown, it changes nothing";
         return end(status, ExecutionPhase::Lost, "ConnectionLost", message, observed.now);

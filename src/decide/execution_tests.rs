@@ -243,6 +243,9 @@ fn a_read_is_tried_three_times_and_a_change_once() {
         assert_eq!(step.effect, ExecutionEffect::Start);
         assert_eq!(step.status.as_ref().unwrap().attempt, Some(attempt));
         assert_eq!(step.status.as_ref().unwrap().attempt_id, Some(format!("uid-of-p-1-1-{attempt}")));
+        let mut paused = case.clone();
+        paused.plan().spec.paused = true;
+        assert_eq!(paused.decide(), super::Step::default(), "a further attempt is a start");
         case = case.then(&step);
         case.running = false;
     }
@@ -492,7 +495,7 @@ proptest! {
             let plan = case.plan.as_ref();
             let status = step.status.as_ref().unwrap();
             prop_assert!(!case.running);
-            prop_assert!(plan.is_some_and(|it| !it.spec.cancelled && it.metadata.deletion_timestamp.is_none()));
+            prop_assert!(plan.is_some_and(|it| !it.spec.cancelled && !it.spec.paused && it.metadata.deletion_timestamp.is_none()));
             prop_assert!(plan.is_some_and(|it| it.metadata.uid.as_deref() == Some(UID)));
             if again {
                 prop_assert_eq!(status.risk.as_ref().unwrap().class, Risk::ReadOnly);

@@ -1,7 +1,7 @@
 //! Whole stories: a plan, its Executions and its windows are decided in any order, on views that lag behind, while
 //! people approve, deny, revoke, cancel, pause and edit. Whatever happens, nothing starts without leave and all settles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
@@ -152,10 +152,10 @@ impl World {
             PlanEffect::Execute(made) => {
                 let name = made.metadata.name.clone().unwrap();
                 assert!(!self.plan.spec.cancelled && !self.plan.spec.paused && self.phase() != PlanPhase::Denied);
-                if !self.executions.contains_key(&name) {
+                if let Entry::Vacant(place) = self.executions.entry(name.clone()) {
                     let mut made = *made;
                     made.metadata.uid = Some(format!("uid-of-{name}"));
-                    self.executions.insert(name, made);
+                    place.insert(made);
                     changed = true;
                 }
             }

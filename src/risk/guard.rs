@@ -48,7 +48,7 @@ pub fn check(text: &str) -> Result<(), Refusal> {
     if too_long
         || shape.substitutions > MAX_SUBSTITUTIONS
         || openers > MAX_OPENERS * if document { 4 } else { 1 }
-        || shape.keywords > MAX_OPENERS * 2
+        || shape.keywords > if document { MAX_OPENERS * 2 } else { MAX_OPENERS / 2 }
         || shape.separators > MAX_SEPARATORS
         || shape.lines > MAX_LINES
     {

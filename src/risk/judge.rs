@@ -64,6 +64,8 @@ pub struct Judge {
     pub functions: Vec<String>,
     /// How many wrappers the present command is inside of.
     pub wrappers: usize,
+    /// How many rounds of loops were judged one by one.
+    pub rounds: usize,
     /// How many texts this one is nested in.
     pub depth: usize,
     /// How many substitutions the present command is inside of.
@@ -107,6 +109,7 @@ impl Judge {
             arguments: Vec::new(),
             functions: Vec::new(),
             wrappers: 0,
+            rounds: 0,
             depth: 0,
             substitutions: 0,
             detached: false,
@@ -151,9 +154,17 @@ impl Judge {
     pub fn count(&mut self) -> bool {
         self.commands += 1;
         if self.commands == MAX_COMMANDS + 1 {
-            self.find(Risk::Destructive, "shell:too-complex", "more commands than can be judged", None);
+            self.not_understood("shell:too-complex", "more commands than can be judged", None);
         }
         self.commands <= MAX_COMMANDS
+    }
+
+    /// Records that a text was not understood. On a host it may act on any guest, also on a protected one.
+    pub fn not_understood(&mut self, code: &str, message: impl Into<Cow<'static, str>>, hint: Option<&str>) {
+        if self.locus == Locus::Host {
+            self.affects(Affected::Unknown);
+        }
+        self.find(Risk::Destructive, code, message, hint);
     }
 
     /// Records a finding about the present command.

@@ -11,6 +11,8 @@ use super::{
 };
 use crate::api::Risk;
 
+/// The most rounds of all loops of a text together that are judged one by one.
+const MAX_ROUNDS: usize = 40;
 /// The most values of a `for` loop that are tried one by one.
 const MAX_VALUES: usize = 32;
 
@@ -37,7 +39,8 @@ impl Judge {
         }
         assigned::forget(self, &[body]);
         let known = !values.is_empty() && values.len() <= MAX_VALUES && values.iter().all(|w| w.literal().is_some());
-        if known && self.depth < 3 {
+        if known && self.depth < 3 && self.rounds + values.len() <= MAX_ROUNDS {
+            self.rounds += values.len();
             self.depth += 1;
             for value in &values {
                 self.bind(var, Binding::Text(value.text.to_string()));

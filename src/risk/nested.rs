@@ -23,6 +23,14 @@ pub fn nested(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return without_command(judge, case, remote);
     };
     let words = &case.argv[at..];
+    if !case.args.dashes && words.iter().any(|word| word.is("--")) && matches!(case.entry.name, "pct" | "qm") {
+        judge.find(
+            Risk::Destructive,
+            case.code("dashes"),
+            "where the command begins is not certain",
+            Some("put -- before the command"),
+        );
+    }
     judge.elsewhere(remote, |judge| match runs {
         Kind::Line => judge.line(words, case.name),
         _ => judge.wrapped(words, case.entry),
@@ -107,14 +115,14 @@ impl Judge {
         if words.iter().any(|word| word.value != Value::Known) {
             // Nothing may be left of it, and then a shell waits for a person.
             self.flag(Effect { interactive: true, ..Effect::READ });
-            return self.find(
+            self.find(
                 Risk::Destructive,
                 format!("{name}:computed-code"),
                 "what is executed is not known",
                 Some("write the command out literally"),
             );
         }
-        let text: Vec<&str> = words.iter().map(|word| word.text.as_ref()).collect();
+        let text: Vec<&str> = words.iter().filter_map(Word::literal).collect();
         self.nested_script(&text.join(" "), Shell::Sh);
     }
 

@@ -108,7 +108,8 @@ impl Judge {
             self.find(Risk::Destructive, "read:watchdog", "opening the watchdog may reset the machine", None);
         }
         let globbed = word.glob && paths::may_match_secret(&word.text);
-        if globbed || paths::is_secret(&word.text, word.value == Value::Known) {
+        let secret = |path: &String| paths::is_secret(path, word.value == Value::Known);
+        if globbed || self.resolved(&word.text).iter().any(secret) {
             self.flag(Effect { sensitive: true, ..Effect::READ });
         }
     }

@@ -171,6 +171,9 @@ fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             _ => given.opt.effect,
         };
         judge.flag(effect);
+        if effect.everyone {
+            judge.affects_guest(None);
+        }
         let risk = judge.class(effect);
         if risk > Risk::ReadOnly || effect.endless || effect.interactive {
             let name = given.opt.name.trim_start_matches('-');

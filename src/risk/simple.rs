@@ -109,6 +109,10 @@ impl Judge {
         let counts = matches!(&node.kind, NodeKind::Word { parts, .. }
             if matches!(parts.as_slice(), [_, Node { kind: NodeKind::CommandSubstitution { command, .. }, .. }]
                 if source::prints_number(command, self)));
+        if literal.is_some_and(|text| paths::is_secret(text, true)) {
+            // Where the name is used may not be followed.
+            self.flag(super::effect::Effect { sensitive: true, ..super::effect::Effect::READ });
+        }
         let binding = match literal {
             Some(text) => Binding::Text(text.to_owned()),
             None if arithmetic || counts => Binding::Number,
@@ -159,7 +163,7 @@ impl Judge {
             return;
         }
         if self.wrappers > MAX_WRAPPERS {
-            return self.find(Risk::Destructive, "shell:too-complex", "more wrappers than anybody needs", None);
+            return self.not_understood("shell:too-complex", "more wrappers than anybody needs", None);
         }
         self.wrappers += 1;
         self.judged(head, argv);

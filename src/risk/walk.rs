@@ -25,7 +25,7 @@ impl Judge {
         match rable::parse(text, false) {
             Ok(nodes) if nodes.is_empty() => {
                 if !text.lines().all(|line| line.trim_start().starts_with('#') || line.trim().is_empty()) {
-                    self.find(Risk::Destructive, "shell:unparsable", "nothing was understood", None);
+                    self.not_understood("shell:unparsable", "nothing was understood", None);
                 }
             }
             Ok(nodes) => {
@@ -51,7 +51,7 @@ impl Judge {
                 }
             }
             Err(error) => {
-                self.find(Risk::Destructive, "shell:unparsable", format!("not understood as shell: {error}"), None);
+                self.not_understood("shell:unparsable", format!("not understood as shell: {error}"), None);
             }
         }
     }
@@ -70,7 +70,7 @@ impl Judge {
                 Some("put a blank before the backslash at the end of the line"),
             ),
         };
-        self.find(Risk::Destructive, code, message, hint);
+        self.not_understood(code, message, hint);
     }
 
     /// Judges one node and all below it.

@@ -32,6 +32,10 @@ const WRAPPERS: &[&str] = &[
     "chroot",
     "lvm",
     "systemd-run",
+    "su",
+    "runuser",
+    "doas",
+    "setpriv",
     "podman",
     "time",
     "ssh",
@@ -95,6 +99,14 @@ pub fn strangers(outcome: &Outcome, verdict: &Verdict) -> Vec<String> {
             argv
         })
         .collect();
+    // What find executes is told as a part of find.
+    let executed = believed.iter().filter(|argv| argv.first().is_some_and(|name| name == "find")).flat_map(|argv| {
+        argv.iter().enumerate().filter(|(_, word)| word.starts_with("-exec")).map(|(at, _)| {
+            let words = argv[at + 1..].iter().take_while(|word| !matches!(word.as_str(), ";" | "+"));
+            words.map(|word| word.replace("{}", "…")).collect::<Vec<_>>()
+        })
+    });
+    let believed: Vec<Vec<String>> = executed.collect::<Vec<_>>().into_iter().chain(believed.iter().cloned()).collect();
     // Without a command xargs runs echo.
     let idle = believed.iter().any(|argv| argv.first().is_some_and(|name| name == "xargs"));
     let stranger = |ran: &&Vec<String>| {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use oikos::{
     api::Risk,
-    risk::{Locus, Verdict, classify},
+    risk::{Affected, Locus, Verdict, classify},
 };
 use proptest::{prelude::*, sample::select};
 
@@ -69,7 +69,9 @@ fn keeps_under(wrapper: &str, more: &Verdict, less: &Verdict) -> Result<(), Stri
     if let Some((.., name)) = flags.iter().find(|(more, less, name)| less & !more && !ends(name)) {
         return Err(format!("{name} is forgotten"));
     }
-    match less.affected.difference(&more.affected).next() {
+    // Where it is not known any more what is acted on, the answer says so.
+    let unknown = more.affected.iter().any(|affected| matches!(affected, Affected::Unknown | Affected::Host(_)));
+    match less.affected.difference(&more.affected).next().filter(|_| !unknown) {
         Some(forgotten) => Err(format!("{forgotten:?} is forgotten")),
         None => Ok(()),
     }
@@ -116,8 +118,8 @@ proptest! {
     #[test]
     fn a_part_within_another_s_syntax_never_lowers(one in open(), form in select(vec![
         "if true; then %; fi", "while false; do %; done", "for i in a b; do %; done", "( % )", "{ %; }", "f() { %; }; f",
-        "case a in a) %;; esac", "! { %; }", "echo \"$(%)\"", "x=$(%)", "true && { %; } || true", "cat <<EOF\n$(%)\nEOF",
-        "if %; then :; fi", "until %; do break; done", "for i in $(%); do :; done", "{ %; } 2>/dev/null", "( % ) | cat", "{ %; } &",
+        "case a in a) %;; esac", "! { %; }", "echo \"$( %)\"", "x=$( %)", "true && { %; } || true", "cat <<EOF\n$( %)\nEOF",
+        "if %; then :; fi", "until %; do break; done", "for i in $( %); do :; done", "{ %; } 2>/dev/null", "( % ) | cat", "{ %; } &",
     ])) {
         let text = form.replace('%', &one.command);
         prop_assert_eq!(keeps(&classify(&text, one.locus), &classify(&one.command, one.locus)), Ok(()), "{}", shown(&text));
@@ -235,7 +237,7 @@ fn what_runs_in_a_guest_is_judged_as_in_a_guest() {
         ] {
             let text = format!("{outer} {quoted}");
             let verdict = classify(&text, Locus::Host);
-            let vmid = oikos::risk::Affected::Vmid(if outer.starts_with("qm") { 104 } else { 101 });
+            let vmid = Affected::Vmid(if outer.starts_with("qm") { 104 } else { 101 });
             if verdict.risk != inner.risk || !verdict.affected.contains(&vmid) {
                 wrong.push(format!("{}: {} {:?}: {}", shown(&text), letter(inner.risk), verdict.risk, why(&verdict)));
             }
@@ -317,8 +319,9 @@ fn a_substitution_counts_wherever_it_stands() {
             assert_eq!(classify(&text, line.locus).risk, Risk::Destructive, "{:?} {}", line.locus, shown(&text));
         }
     }
+    // A word makes an interpreter read a file instead of what comes through the pipe.
     let tried = for_all(
-        |_| true,
+        |line| !line.command.contains("| python3"),
         |command| vec![format!("{command} $(hostname)"), format!("{command} \"$(hostname)\""), format!("{command} $x")],
     );
     assert!(tried > 5000, "{tried}");

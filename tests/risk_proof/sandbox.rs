@@ -15,7 +15,10 @@ use std::{
 const STUB: &str = r#"#!/bin/dash
 printf '%s\0' "$#" "${0##*/}" "$@" >> /log/argv
 case ${0##*/} in sudo|pct|qm|lxc-attach|nsenter)
-  while [ $# -gt 0 ]; do a=$1; shift; [ "$a" = -- ] && exec "$@"; done;;
+  while [ $# -gt 0 ]; do
+    a=$1; shift
+    case $a in --) exec "$@";; -*|[0-9]*|exec|guest|root) ;; *) break;; esac
+  done;;
 esac
 echo 101
 "#;

@@ -68,6 +68,9 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
     let command = argv[0].text.to_string();
     for word in &argv[1..] {
         if word.text.starts_with('-') && word.value == Value::Known {
+            if word.text.contains('p') {
+                judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+            }
             if word.text.contains(['n', 'i', 'f']) && command != "export" {
                 judge.find(
                     Risk::ConfigMutation,

@@ -68,6 +68,9 @@ pub fn lxc_attach(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
     let at = case.args.command.unwrap_or(case.argv.len());
     let words = &case.argv[at..];
+    if !case.args.dashes && words.iter().any(|word| word.is("--")) {
+        judge.find(Risk::Destructive, "lxc-attach:dashes", "where the command begins is not certain", None);
+    }
     if words.is_empty() {
         judge.flag(Effect { interactive: true, ..Effect::READ });
         return judge.find(Risk::Destructive, "lxc-attach:shell", "opens a shell for a person", None);

@@ -142,6 +142,9 @@ pub fn find(judge: &mut Judge, argv: &[Word<'_>]) {
                     None,
                 );
             }
+            if argv.get(at).is_some_and(|word| names_a_secret(&word.text)) {
+                judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+            }
             at += 1;
             continue;
         }
@@ -168,6 +171,13 @@ pub fn find(judge: &mut Judge, argv: &[Word<'_>]) {
             _ => judge.reads(word),
         }
     }
+}
+
+/// Whether files of this name hold secrets wherever they lie.
+fn names_a_secret(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    matches!(base, "shadow" | "gshadow" | "sudoers" | "authkey" | "environ")
+        || crate::risk::paths::is_secret(&format!("/{base}"), true)
 }
 
 /// Judges `-exec COMMAND… ;`; returns where the expression goes on.

@@ -64,6 +64,12 @@ pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         return;
     }
     match case.args.operands.first() {
+        Some(word) if word.value >= Value::Data && judge.input != Input::Closed => judge.find(
+            Risk::Destructive,
+            format!("{}:piped-code", case.name),
+            "may execute what comes through a pipe",
+            None,
+        ),
         Some(_) => {
             judge.find(risk, format!("{}:program-file", case.name), "executes a program that is not judged", None)
         }

@@ -331,3 +331,10 @@ pub fn git(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.fills(operand, "git");
     }
 }
+
+/// A database of `getent`: two of them hold password hashes.
+pub fn database(judge: &mut Judge, word: &Word<'_>) {
+    if word.value != Value::Known || matches!(&*word.text, "shadow" | "gshadow") {
+        judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+    }
+}

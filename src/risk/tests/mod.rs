@@ -3,7 +3,7 @@
 mod judgement;
 mod proxmox;
 
-use super::{Locus, classify, table::TABLES};
+use super::{Affected, Locus, classify, table::TABLES};
 use crate::api::Risk;
 
 #[test]
@@ -111,4 +111,13 @@ fn no_option_is_listed_twice_in_one_form() {
         }
     }
     assert_eq!(twice, Vec::<String>::new());
+}
+
+#[test]
+fn a_text_that_is_not_understood_may_act_on_any_guest_of_a_host() {
+    let complex = "true; ".repeat(5000);
+    for text in ["echo 'x", complex.as_str(), "ls\u{200b} /"] {
+        assert!(classify(text, Locus::Host).affected.contains(&Affected::Unknown), "{text:.20}");
+        assert!(!classify(text, Locus::Guest).affected.contains(&Affected::Unknown), "{text:.20}");
+    }
 }
