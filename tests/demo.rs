@@ -1,6 +1,6 @@
 //! The demo, as a test: one approval, no further human action, every failure met and repaired.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are not tests to clippy
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 

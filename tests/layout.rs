@@ -1,6 +1,6 @@
 //! The shape of the project: generated files are current, imports point one way, the pure parts stay pure.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are not tests to clippy
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{fs, path::Path};
 

@@ -1,6 +1,6 @@
 //! Every row of the taxonomy of commands gets its class on a host and in a guest.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are not tests to clippy
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use oikos::{
     api::Risk,
