@@ -110,8 +110,8 @@ pub fn strangers(outcome: &Outcome, verdict: &Verdict) -> Vec<String> {
     // Without a command xargs runs echo.
     let idle = believed.iter().any(|argv| argv.first().is_some_and(|name| name == "xargs"));
     let stranger = |ran: &&Vec<String>| {
-        let known = WRAPPERS.contains(&ran[0].as_str()) || (idle && ran[0] == "echo");
-        !(known || believed.iter().any(|believed| !believed.is_empty() && fits(ran, believed)))
+        let expected = idle && ran[0] == "echo" || WRAPPERS.contains(&ran[0].as_str());
+        !(expected || believed.iter().any(|believed| !believed.is_empty() && fits(ran, believed)))
     };
     outcome.ran.iter().filter(stranger).map(|ran| format!("{ran:?}")).collect()
 }

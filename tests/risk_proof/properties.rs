@@ -340,8 +340,8 @@ fn another_spelling_of_the_same_words_gets_the_same_class() {
     let hex = |word: &str| format!("$'{}'", word.chars().map(|c| format!("\\x{:02x}", c as u32)).collect::<String>());
     let octal = |word: &str| format!("$'{}'", word.chars().map(|c| format!("\\{:03o}", c as u32)).collect::<String>());
     let halves = |word: &str| format!("'{}'\"{}\"", &word[..word.len() / 2], &word[word.len() / 2..]);
-    type Spell<'a> = &'a dyn Fn(&str) -> String;
-    let spellings: [(&str, Spell<'_>); 6] = [
+    type Spelling<'a> = (&'a str, &'a dyn Fn(&str) -> String);
+    let spellings: [Spelling; 6] = [
         ("single", &|word| format!("'{word}'")),
         ("double", &|word| format!("\"{word}\"")),
         ("backslash", &escape),
