@@ -11,7 +11,7 @@ demo: setup build
 	@$(BIN)/demo up $(if $(filter ask,$(APPROVE)),--ask)
 
 demo-down:
-	@test ! -x $(BIN)/demo || $(BIN)/demo down
+	@test ! -d target/demo || { test -x $(BIN)/demo || $(CARGO) build --quiet --package testbed --bins; $(BIN)/demo down; }
 
 test: setup build
 	$(CARGO) test --workspace --no-fail-fast
