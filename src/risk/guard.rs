@@ -14,6 +14,8 @@ const MAX_OPENERS: usize = 64;
 const MAX_SEPARATORS: usize = 512;
 /// Most lines.
 const MAX_LINES: usize = 1500;
+/// Most lines of a text with here-documents, whose bodies are data.
+const MAX_DOCUMENT_LINES: usize = 8192;
 
 /// Why a text is not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +52,7 @@ pub fn check(text: &str) -> Result<(), Refusal> {
         || openers > MAX_OPENERS * if document { 4 } else { 1 }
         || shape.keywords > if document { MAX_OPENERS * 2 } else { MAX_OPENERS / 2 }
         || shape.separators > MAX_SEPARATORS
-        || shape.lines > MAX_LINES
+        || shape.lines > if document { MAX_DOCUMENT_LINES } else { MAX_LINES }
     {
         return Err(Refusal::TooComplex);
     }

@@ -68,6 +68,8 @@ pub struct Judge {
     pub rounds: usize,
     /// How many texts this one is nested in.
     pub depth: usize,
+    /// Bytes of the texts below the second shell.
+    pub reparsed: usize,
     /// How many substitutions the present command is inside of.
     pub substitutions: usize,
     /// Whether the present command goes on when the script has ended.
@@ -111,6 +113,7 @@ impl Judge {
             wrappers: 0,
             rounds: 0,
             depth: 0,
+            reparsed: 0,
             substitutions: 0,
             detached: false,
             placeholder: None,

@@ -13,13 +13,19 @@ use super::{
 };
 use crate::api::Risk;
 
+/// Most bytes of texts for a shell in a shell in a shell: each level reads the rest of the text anew.
+const MAX_REPARSED: usize = 8 * 1024;
+
 impl Judge {
     /// Judges a text that the present shell reads.
     pub fn script(&mut self, text: &str) {
         if let Err(refusal) = guard::check(text) {
             return self.refused(refusal);
         }
-        if self.depth > MAX_DEPTH {
+        if self.depth > 1 {
+            self.reparsed += text.len();
+        }
+        if self.depth > MAX_DEPTH || self.reparsed > MAX_REPARSED {
             return self.refused(Refusal::TooComplex);
         }
         match rable::parse(text, false) {

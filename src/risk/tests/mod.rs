@@ -121,3 +121,11 @@ fn a_text_that_is_not_understood_may_act_on_any_guest_of_a_host() {
         assert!(!classify(text, Locus::Guest).affected.contains(&Affected::Unknown), "{text:.20}");
     }
 }
+
+#[test]
+fn a_long_file_may_be_written_by_a_here_document_of_many_short_lines() {
+    let body = "key = value number\n".repeat(3000);
+    let text = format!("cat > /opt/app/app.conf <<'EOF'\n{body}EOF\n");
+    assert!(text.len() > 50 * 1024);
+    assert_eq!(classify(&text, Locus::Guest).risk, Risk::ConfigMutation);
+}
