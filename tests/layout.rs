@@ -125,6 +125,7 @@ fn files_stay_readable() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let long: Vec<_> = sources(&src)
         .into_iter()
+        .filter(|(file, _)| !file.ends_with("_tests.rs"))
         .map(|(file, text)| (file, code(&text).lines().count()))
         .filter(|(_, lines)| *lines > 450)
         .collect();
