@@ -14,7 +14,7 @@ use super::{
 use crate::api::Risk;
 
 /// The most commands that run one another (`sudo timeout nice …`).
-const MAX_WRAPPERS: usize = 24;
+const MAX_WRAPPERS: usize = 10;
 
 impl Judge {
     /// Judges `NAME=value … command words … redirects`.

@@ -14,7 +14,7 @@ use super::{
 use crate::api::Risk;
 
 /// Most bytes of texts for a shell in a shell in a shell: each level reads the rest of the text anew.
-const MAX_REPARSED: usize = 8 * 1024;
+const MAX_REPARSED: usize = 4 * 1024;
 
 impl Judge {
     /// Judges a text that the present shell reads.
