@@ -24,8 +24,6 @@ pub const PACKAGES: [(&str, &str); 7] = [
 
 const SEARCH_PATH: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const DEBIAN_KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Used when the machine names no Debian mirror of its own, as Ubuntu does not.
-const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
 
 /// Refuses machines on which the stand-in cannot run.
 ///
@@ -43,6 +41,13 @@ pub fn check() -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Err(Error::Machine(
             "it needs root, for containers, a bridge and packet filter rules; run it with sudo".to_owned(),
+        ));
+    }
+    if debian_mirror(&source_addresses()).is_none() {
+        return Err(Error::Machine(
+            "apt's sources name no Debian mirror, as on Ubuntu; set OIKOS_DEBIAN_MIRROR to the address of one, ending in \
+             /debian"
+                .to_owned(),
         ));
     }
     let mut missing: Vec<&str> =
@@ -69,16 +74,18 @@ fn has_program(name: &str) -> bool {
 /// `OIKOS_DEBIAN_MIRROR` overrides it.
 pub fn debian_13_sources() -> Vec<String> {
     let addresses = source_addresses();
-    let main = std::env::var("OIKOS_DEBIAN_MIRROR")
-        .ok()
-        .or_else(|| addresses.iter().find(|address| address.trim_end_matches('/').ends_with("/debian")).cloned());
-    let main = main.unwrap_or_else(|| DEFAULT_MIRROR.to_owned());
+    let main = debian_mirror(&addresses).unwrap_or_default(); // `check` refuses a machine without one
     let mut lines = vec![format!("deb {main} trixie main"), format!("deb {main} trixie-updates main")];
     if let Some(security) = addresses.iter().find(|address| address.trim_end_matches('/').ends_with("debian-security"))
     {
         lines.push(format!("deb {security} trixie-security main"));
     }
     lines
+}
+
+fn debian_mirror(addresses: &[String]) -> Option<String> {
+    let named = || addresses.iter().find(|address| address.trim_end_matches('/').ends_with("/debian")).cloned();
+    std::env::var("OIKOS_DEBIAN_MIRROR").ok().or_else(named)
 }
 
 /// Every repository address in apt's configuration, in apt's order.
