@@ -199,7 +199,7 @@ fn results<'a>(
             continue;
         }
         if let Some(execution) = executions.get(&name)
-            && execution.status.as_ref().is_some_and(|status| status.phase.is_terminal())
+            && execution.has_ended()
         {
             let result = CallResult { call_id: call.id.clone(), ..render_result(execution) };
             results.push((result, render_short(execution)));

@@ -123,6 +123,13 @@ impl ExecutionPhase {
     }
 }
 
+impl Execution {
+    /// Whether it is in a terminal phase.
+    pub fn has_ended(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| status.phase.is_terminal())
+    }
+}
+
 /// What the controller knows of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,6 @@
 //! References to other objects of the same namespace.
 
+use kube::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,14 @@ pub struct ObjectRef {
     /// The object's uid.
     #[schemars(length(min = 1, max = 64))]
     pub uid: String,
+}
+
+impl ObjectRef {
+    /// The reference to an object as the API server gave it.
+    pub fn of(object: &impl Resource) -> Self {
+        let meta = object.meta();
+        Self { name: meta.name.clone().unwrap_or_default(), uid: meta.uid.clone().unwrap_or_default() }
+    }
 }
 
 /// A key of a Secret of the same namespace.

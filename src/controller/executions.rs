@@ -24,8 +24,7 @@ use crate::{
 /// One pass over one Execution.
 pub async fn reconcile(seen: Arc<Guarded<Execution>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
-    let ended = |it: &Execution| it.status.as_ref().is_some_and(|status| status.phase.is_terminal());
-    if seen.0.as_ref().is_ok_and(ended) {
+    if seen.0.as_ref().is_ok_and(Execution::has_ended) {
         return Ok(Action::await_change());
     }
     let executions: Api<Execution> = context.api(&namespace);

@@ -38,9 +38,9 @@ pub fn tally(plan: &str, messages: &[Message], executions: &BTreeMap<String, Exe
         .filter(|message| message.spec.role == Role::Operator)
         .filter_map(|message| message.metadata.creation_timestamp.as_ref())
         .max();
-    let ended = |execution: &&Execution| execution.status.as_ref().is_some_and(|status| status.phase.is_terminal());
     let since = |execution: &&Execution| execution.metadata.creation_timestamp.as_ref() >= spoken;
-    let mut ordered: Vec<&Execution> = executions.values().filter(ended).filter(since).collect();
+    let mut ordered: Vec<&Execution> =
+        executions.values().filter(|execution| execution.has_ended()).filter(since).collect();
     ordered.sort_by_key(|execution| execution.status.as_ref().and_then(|status| status.completion_time.clone()));
     Tally {
         iterations: limits::iterations(plan, messages, executions),
@@ -74,10 +74,7 @@ fn step(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -
         _ => return None,
     };
     Some(ExecutionSpec {
-        plan_ref: ObjectRef {
-            name: plan.metadata.name.clone().unwrap_or_default(),
-            uid: plan.metadata.uid.clone().unwrap_or_default(),
-        },
+        plan_ref: ObjectRef::of(plan),
         message_ref: message.metadata.name.clone(),
         call_id: Some(call.id.clone()),
         step_name: None,

@@ -251,17 +251,10 @@ fn turn_context(
     }
 }
 
-fn plan_ref(plan: &Plan) -> ObjectRef {
-    ObjectRef {
-        name: plan.metadata.name.clone().unwrap_or_default(),
-        uid: plan.metadata.uid.clone().unwrap_or_default(),
-    }
-}
-
 /// A note of the controller: a request that failed for good.
 fn note(plan: &Plan, sequence: u32, code: &str, text: String) -> MessageSpec {
     MessageSpec {
-        plan_ref: plan_ref(plan),
+        plan_ref: ObjectRef::of(plan),
         sequence,
         role: Role::System,
         text,
@@ -276,7 +269,7 @@ fn note(plan: &Plan, sequence: u32, code: &str, text: String) -> MessageSpec {
 
 fn said(plan: &Plan, sequence: u32, reply: Reply, results: Vec<crate::api::ToolResult>, closing: bool) -> MessageSpec {
     MessageSpec {
-        plan_ref: plan_ref(plan),
+        plan_ref: ObjectRef::of(plan),
         sequence,
         role: Role::Agent,
         text: reply.text,

@@ -213,10 +213,7 @@ fn controllers(
         })
         .reconcile_on(received(plan_wakes));
     let waiting = |stores: &Stores, plan_uid: String| {
-        references(&decoded(&stores.executions, |it: &Execution| {
-            let ended = it.status.as_ref().is_some_and(|status| status.phase.is_terminal());
-            it.spec.plan_ref.uid == plan_uid && !ended
-        }))
+        references(&decoded(&stores.executions, |it: &Execution| it.spec.plan_ref.uid == plan_uid && !it.has_ended()))
     };
     let (by_plan, by_window) = (stores.clone(), stores.clone());
     let executions = Controller::for_shared_stream(take(&mut changes.executions), stores.executions.clone())

@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
 use super::{
-    Judged, LONGEST_REASON, Notice, Step, approval_command, approver, covered::window_of, digest_of, judge,
-    judge::limited, plan::cancelled,
+    Judged, LONGEST_REASON, Notice, Step, approval_command, approver,
+    covered::window_of,
+    digest_of, judge,
+    judge::limited,
+    object::{annotation, names},
+    plan::cancelled,
 };
 use crate::{
     api::{
@@ -143,10 +147,6 @@ fn waiting(observed: &ObservedExecution<'_>, plan: &Plan, status: ExecutionStatu
         return Next::default();
     }
     asked(observed, plan, status)
-}
-
-fn annotation<'a>(execution: &'a Execution, key: &str) -> Option<&'a str> {
-    execution.metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
 fn denied(observed: &ObservedExecution<'_>, status: &ExecutionStatus) -> Option<Next> {
@@ -307,11 +307,6 @@ fn await_person(
     Step { status: Some(status), notice: Some(notice), ..Step::default() }
 }
 
-fn names(execution: &Execution) -> (&str, &str) {
-    let meta = &execution.metadata;
-    (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
-}
-
 fn grant(
     observed: &ObservedExecution<'_>,
     plan: &Plan,
@@ -329,10 +324,7 @@ fn grant(
         duration_seconds: plan.spec.window_seconds,
         granted_by: Grant { username: approver(annotation(execution, APPROVED_BY)), verified: observed.guarded, via },
         reason: annotation(execution, REASON).map(|why| limited(why, LONGEST_REASON)),
-        execution_ref: Some(ObjectRef {
-            name: names(execution).1.to_owned(),
-            uid: execution.metadata.uid.clone().unwrap_or_default(),
-        }),
+        execution_ref: Some(ObjectRef::of(execution)),
         revoked: false,
     };
     window_of(plan, &format!("{}-{suffix}", execution.spec.plan_ref.name), spec)

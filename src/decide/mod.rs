@@ -7,6 +7,7 @@ mod execution;
 #[cfg(test)]
 mod execution_tests;
 mod judge;
+mod object;
 mod plan;
 #[cfg(test)]
 mod plan_tests;

@@ -2,16 +2,19 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{
-    Pass, PlanEffect,
-    child::{annotation, names, plan_ref},
-};
+use super::{Pass, PlanEffect};
 use crate::{
     api::{
-        APPROVE, APPROVED_BY, Approval, AutonomyWindowSpec, DENY, Grant, GrantVia, PlanPhase, REASON, WindowClass,
-        WindowPhase, WindowSummary,
+        APPROVE, APPROVED_BY, Approval, AutonomyWindowSpec, DENY, Grant, GrantVia, ObjectRef, PlanPhase, REASON,
+        WindowClass, WindowPhase, WindowSummary,
     },
-    decide::{LONGEST_REASON, approval_command, approver, covered::window_of, judge::limited, status::Standing},
+    decide::{
+        LONGEST_REASON, approval_command, approver,
+        covered::window_of,
+        judge::limited,
+        object::{annotation, names},
+        status::Standing,
+    },
     policy::{OpenWindow, next_nonce, token},
 };
 
@@ -146,7 +149,7 @@ impl Pass<'_> {
             return None;
         }
         let spec = AutonomyWindowSpec {
-            plan_ref: plan_ref(plan),
+            plan_ref: ObjectRef::of(plan),
             plan_digest: approval.digest,
             class: WindowClass::Assent,
             targets: plan.spec.targets.clone(),

@@ -1,23 +1,13 @@
-//! The Executions that a plan makes, and the small questions that they are made from.
+//! The Executions that a plan makes.
 
 use std::collections::BTreeMap;
 
 use kube::Resource;
 
-use crate::api::{Execution, ExecutionSpec, ObjectRef, PLAN_LABEL, Plan, PlanStep, Risk, RunSpec};
-
-pub(super) fn names(plan: &Plan) -> (&str, &str) {
-    let meta = &plan.metadata;
-    (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
-}
-
-pub(super) fn annotation<'a>(plan: &'a Plan, key: &str) -> Option<&'a str> {
-    plan.metadata.annotations.as_ref()?.get(key).map(String::as_str)
-}
-
-pub(super) fn plan_ref(plan: &Plan) -> ObjectRef {
-    ObjectRef { name: names(plan).1.to_owned(), uid: plan.metadata.uid.clone().unwrap_or_default() }
-}
+use crate::{
+    api::{Execution, ExecutionSpec, ObjectRef, PLAN_LABEL, Plan, PlanStep, Risk, RunSpec},
+    decide::object::names,
+};
 
 pub(super) fn same(step: &PlanStep, spec: &ExecutionSpec) -> bool {
     step.target == spec.target
@@ -27,7 +17,7 @@ pub(super) fn same(step: &PlanStep, spec: &ExecutionSpec) -> bool {
 
 pub(super) fn step_spec(plan: &Plan, step: &PlanStep) -> ExecutionSpec {
     ExecutionSpec {
-        plan_ref: plan_ref(plan),
+        plan_ref: ObjectRef::of(plan),
         message_ref: None,
         call_id: None,
         step_name: Some(step.name.clone()),

@@ -107,9 +107,8 @@ impl<'a> Pass<'a> {
         approval.digest = digest;
         status.observed_generation = plan.metadata.generation;
         status.steps = steps;
-        let ended = |it: &Execution| it.status.as_ref().is_some_and(|status| status.phase.is_terminal());
         let failed = |it: &Execution| {
-            ended(it) && it.status.as_ref().is_some_and(|status| status.phase != ExecutionPhase::Succeeded)
+            it.has_ended() && it.status.as_ref().is_some_and(|status| status.phase != ExecutionPhase::Succeeded)
         };
         let count = |test: &dyn Fn(&Execution) -> bool| {
             u32::try_from(observed.executions.values().filter(|it| test(it)).count()).unwrap_or(u32::MAX)

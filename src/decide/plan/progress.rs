@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{
     Pass, PlanEffect,
-    child::{child, names, same, step_spec},
+    child::{child, same, step_spec},
 };
 use crate::{
     api::{Blocked, Execution, ExecutionPhase, ExecutionSpec, ExecutionStatus, PlanPhase, PlanResult, TargetKind},
@@ -12,6 +12,7 @@ use crate::{
         Turn, TurnEnd, after,
         execution::{GRANT_REVOKED, PLAN_DENIED},
         judge::limited,
+        object::names,
     },
 };
 
@@ -98,10 +99,7 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn open_execution(&self) -> Option<(&'a String, &'a Execution)> {
-        self.observed
-            .executions
-            .iter()
-            .find(|(_, execution)| !execution.status.as_ref().is_some_and(|status| status.phase.is_terminal()))
+        self.observed.executions.iter().find(|(_, execution)| !execution.has_ended())
     }
 
     /// Creates the Execution of this name, unless that of an earlier plan has it: then it is waited for.
