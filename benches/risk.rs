@@ -2,6 +2,9 @@
 //!
 //! tree-sitter-bash is used as codex uses it, with a new parser for each command; none of the others judges anything.
 
+#[path = "../tests/risk_proof/hostile.rs"]
+mod hostile;
+
 use std::{
     hint::black_box,
     time::{Duration, Instant},
@@ -150,61 +153,11 @@ fn growth() {
 }
 
 /// What is made to cost much.
-fn hostile() {
-    let pieces = [
-        ("$(", ")"),
-        ("(", ")"),
-        ("{ ", "; }"),
-        ("`", "`"),
-        ("\"$(", ")\""),
-        ("${x:-", "}"),
-        ("$((", "))"),
-        ("<(", ")"),
-        ("{a,", "}"),
-        ("if true; then ", "; fi"),
-        ("while true; do ", "; done"),
-        ("case a in a) ", ";; esac"),
-        ("! ", ""),
-        ("time ", ""),
-        ("f() { ", "; }"),
-        ("sudo ", ""),
-        ("sh -c '", "'"),
-        ("timeout 5 ", ""),
-        ("eval ", ""),
-        ("[[ ( ", " ) ]]"),
-        ("\\", ""),
-        ("'", ""),
-        ("\"", ""),
-        ("$'", "'"),
-        ("<<E\n", "\nE\n"),
-        ("a=$", ""),
-        ("*", ""),
-        ("~", ""),
-        ("&", ""),
-        ("|", ""),
-        (";", ""),
-        ("\n", ""),
-        ("$", ""),
-        ("#", ""),
-        ("é", ""),
-        ("for i in a b c d; do ", "; done"),
-        ("find . -exec ", " {} \\;"),
-        ("xargs ", ""),
-        ("pct exec 101 -- ", ""),
-        ("ssh h ", ""),
-        ("env A=b ", ""),
-    ];
+fn hostile_nesting() {
     let mut worst: Vec<(f64, String, Risk)> = Vec::new();
-    for (open, close) in pieces {
-        for depth in [4, 8, 16, 32, 64, 128, 1024, 16384] {
-            for text in
-                [format!("{}ls{}", open.repeat(depth), close.repeat(depth)), format!("ls {}", open.repeat(depth))]
-            {
-                if text.len() <= 64 * 1024 {
-                    let name = format!("{depth:>6} x {open:?} … {close:?}");
-                    worst.push((micros(time(|| oikos_classify(&text))), name, classify(&text, Locus::Host).risk));
-                }
-            }
+    for (name, text) in hostile::texts(&[4, 8, 16, 32, 64, 128, 1024, 16384]) {
+        if text.len() <= 64 * 1024 {
+            worst.push((micros(time(|| oikos_classify(&text))), name, classify(&text, Locus::Host).risk));
         }
     }
     worst.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -221,5 +174,5 @@ fn main() {
     }
     real_commands();
     growth();
-    hostile();
+    hostile_nesting();
 }

@@ -11,6 +11,7 @@ use oikos::{
 
 use crate::{
     corpus::shown,
+    hostile,
     random::{Random, mutant, rounds, soup},
 };
 
@@ -35,61 +36,12 @@ const ORDINARY: &str = "journalctl -u nginx --since '1 hour ago' --no-pager | gr
 
 #[test]
 fn hostile_nesting_costs_no_more_than_many_ordinary_lines() {
-    const PIECES: &[(&str, &str)] = &[
-        ("$(", ")"),
-        ("(", ")"),
-        ("{ ", "; }"),
-        ("`", "`"),
-        ("\"$(", ")\""),
-        ("${x:-", "}"),
-        ("$((", "))"),
-        ("<(", ")"),
-        ("{a,", "}"),
-        ("if true; then ", "; fi"),
-        ("while true; do ", "; done"),
-        ("case a in a) ", ";; esac"),
-        ("! ", ""),
-        ("time ", ""),
-        ("f() { ", "; }"),
-        ("sudo ", ""),
-        ("sh -c '", "'"),
-        ("timeout 5 ", ""),
-        ("eval ", ""),
-        ("[[ ( ", " ) ]]"),
-        ("\\", ""),
-        ("'", ""),
-        ("\"", ""),
-        ("$'", "'"),
-        ("<<E\n", "\nE\n"),
-        ("*", ""),
-        ("&", ""),
-        ("|", ""),
-        (";", ""),
-        ("\n", ""),
-        ("$", ""),
-        ("#", ""),
-        ("é", ""),
-        ("x=y ", ""),
-        ("x=$x$x;", ""),
-        ("for i in a b c d; do ", "; done"),
-        ("find . -exec ", " {} \\;"),
-        ("xargs ", ""),
-        ("pct exec 101 -- ", ""),
-        ("ssh h ", ""),
-        ("-", ""),
-    ];
     let usual = cost(ORDINARY);
     let mut worst = (0.0, String::new());
-    for (open, close) in PIECES {
-        for depth in [8, 12, 64, 500, 8000] {
-            for text in
-                [format!("{}ls{}", open.repeat(depth), close.repeat(depth)), format!("ls {}", open.repeat(depth))]
-            {
-                let times = cost(&text) / usual;
-                if times > worst.0 {
-                    worst = (times, format!("{depth} x {open:?} … {close:?}"));
-                }
-            }
+    for (name, text) in hostile::texts(&[8, 12, 64, 500, 8000]) {
+        let times = cost(&text) / usual;
+        if times > worst.0 {
+            worst = (times, name);
         }
     }
     println!("the worst costs {:.0} ordinary lines: {}", worst.0, worst.1);

@@ -12,6 +12,7 @@ mod corpus;
 mod differential;
 mod gaps;
 mod homelab;
+mod hostile;
 mod properties;
 mod proxmox;
 mod random;
