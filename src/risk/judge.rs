@@ -7,6 +7,7 @@ use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 use super::{
     Affected, Flags, Locus, Reason, Verdict,
     effect::Effect,
+    table::Tables,
     word::{Binding, Value, Variables, Word},
 };
 use crate::api::Risk;
@@ -44,6 +45,8 @@ const MAX_REASONS: usize = 64;
 
 /// A judgement in the making.
 pub struct Judge {
+    /// What is known about commands.
+    pub tables: &'static Tables,
     /// Where the present command runs.
     pub locus: Locus,
     /// The shell that reads the present text.
@@ -94,13 +97,14 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judgement about a text that runs on `locus`.
-    pub fn new(locus: Locus) -> Self {
+    /// A judgement by `tables` about a text that runs on `locus`.
+    pub fn new(tables: &'static Tables, locus: Locus) -> Self {
         let shell = match locus {
             Locus::Host => Shell::Bash,
             Locus::Guest => Shell::Sh,
         };
         Self {
+            tables,
             locus,
             shell,
             input: Input::Closed,

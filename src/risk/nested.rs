@@ -37,6 +37,14 @@ pub fn nested(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     });
 }
 
+/// Whether it runs another command; an assignment (`env A=b`) is none.
+pub fn runs_something(case: &Case<'_, '_, '_>) -> bool {
+    let runs =
+        case.form().operands.iter().chain(&case.form().rest).any(|kind| matches!(kind, Kind::Command | Kind::Line));
+    let words = case.args.command.and_then(|at| case.argv.get(at..)).unwrap_or_default();
+    runs && words.iter().any(|word| !word.text.contains('='))
+}
+
 fn without_command(judge: &mut Judge, case: &Case<'_, '_, '_>, remote: Option<Kind>) {
     if remote.is_some() {
         judge.flag(Effect { interactive: true, ..Effect::READ });
@@ -77,6 +85,9 @@ impl Judge {
                 self.assignment(name, (first.value == Value::Known).then_some(value), true);
                 words = rest;
             }
+        }
+        if words.is_empty() && entry.name == "env" {
+            return;
         }
         if words.is_empty() {
             return self.find(Risk::ConfigMutation, format!("{}:no-command", entry.name), "runs no command", None);

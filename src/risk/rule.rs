@@ -104,6 +104,10 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         effect.endless = false;
         effect.interactive = false;
     }
+    if nested::runs_something(case) {
+        // What it does alone (`env`, `lvm`) it does not do then.
+        (effect.sensitive, effect.interactive, effect.commands) = (false, false, false);
+    }
     report(judge, case, effect, form.hint);
     given_options(judge, case);
     unlisted(judge, case);

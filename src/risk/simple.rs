@@ -8,7 +8,6 @@ use super::{
     environment, expansion,
     judge::{Input, Judge},
     paths, rule, source,
-    table::TABLES,
     word::{Binding, Found, Value, Word},
 };
 use crate::api::Risk;
@@ -199,7 +198,7 @@ impl Judge {
     }
 
     fn named(&mut self, name: &str, argv: &[Word<'_>]) {
-        match TABLES.command(name) {
+        match self.tables.command(name) {
             Some(entry) => rule::judge(self, entry, argv),
             None if super::dashed(name).is_some() => {
                 let (first, second) = super::dashed(name).unwrap_or((name, ""));
@@ -214,7 +213,7 @@ impl Judge {
     }
 
     fn named_again(&mut self, name: &str, argv: &[Word<'_>]) {
-        if let Some(entry) = TABLES.command(name) {
+        if let Some(entry) = self.tables.command(name) {
             rule::judge(self, entry, argv);
         }
     }

@@ -3,7 +3,10 @@
 //! Owns the format of `tables/*.risk` and the lookup; must not know the shell. The format is described in
 //! `tables/README.md`; a test reads every example line in it.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
 use super::effect::Effect;
 
@@ -96,7 +99,7 @@ pub enum Takes {
 }
 
 /// One option.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opt {
     /// A single letter without its dash, or the whole word with its dashes: `n`, `--lines`, `-name`.
     pub name: &'static str,
@@ -109,7 +112,7 @@ pub struct Opt {
 }
 
 /// What a command or verb accepts and does.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     /// What it does without options.
     pub effect: Effect,
@@ -162,16 +165,19 @@ pub struct Example {
     pub host: char,
     /// `R`, `C` or `D` in a guest.
     pub guest: char,
+    /// The flags, and what is acted on: `sensitive`, `endless`, `interactive`, a VMID, `unknown`, a host's name.
+    pub marks: Vec<&'static str>,
     /// The command line.
-    pub command: &'static str,
+    pub command: String,
     /// The table and line it stands in.
     pub place: (&'static str, usize),
 }
 
 /// All tables, read.
+#[derive(Clone)]
 pub struct Tables {
-    pub(super) entries: Vec<Entry>,
-    pub(super) names: HashMap<&'static str, usize, Fnv>,
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) names: Arc<HashMap<&'static str, usize, Fnv>>,
     /// The examples, for the test.
     pub examples: Vec<Example>,
     /// Lines that could not be read, for the test: `file:line: why`.
@@ -203,12 +209,12 @@ impl std::hash::Hasher for FnvHasher {
 impl Tables {
     /// The entry of a command.
     pub fn command(&self, name: &str) -> Option<&Entry> {
-        self.names.get(name).and_then(|at| self.entries.get(*at))
+        self.names.get(name).and_then(|at| self.entries.get(*at)).map(Arc::as_ref)
     }
 
     /// Every entry, in the order of the tables.
     #[cfg(test)]
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(Arc::as_ref)
     }
 }

@@ -1,6 +1,6 @@
 //! Reads `tables/*.risk`. The format is described in `tables/README.md`.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{
     effect::Effect,
@@ -12,7 +12,7 @@ impl Tables {
     /// Reads the tables; lines that are not understood become faults.
     pub(super) fn read(sources: &[(&'static str, &'static str)]) -> Self {
         let mut tables =
-            Tables { entries: Vec::new(), names: HashMap::default(), examples: Vec::new(), faults: Vec::new() };
+            Tables { entries: Vec::new(), names: Arc::default(), examples: Vec::new(), faults: Vec::new() };
         for (file, text) in sources {
             for (number, line) in text.lines().enumerate() {
                 if let Err(why) = tables.line(line.trim(), (file, number + 1)) {
@@ -29,9 +29,10 @@ impl Tables {
             "" | "#" => Ok(()),
             "cmd" => self.start(rest),
             ">" => self.example(rest, place),
+            ">*" => self.examples(rest, place),
             _ => {
                 let entry = self.entries.last_mut().ok_or("no cmd before it")?;
-                entry.line(head, rest.trim())
+                Arc::make_mut(entry).line(head, rest.trim())
             }
         }
     }
@@ -40,28 +41,50 @@ impl Tables {
         let mut names = names.split_whitespace();
         let name = names.next().ok_or("no name")?;
         let at = self.entries.len();
-        self.entries.push(Entry {
+        self.entries.push(Arc::new(Entry {
             name,
             style: Style::Gnu,
             form: Form { rest: Some(Kind::Any), ..Form::default() },
             verbs: Vec::new(),
             prefixes: false,
             twins: 0,
-        });
+        }));
         for name in std::iter::once(name).chain(names) {
-            if self.names.insert(name, at).is_some() {
+            if Arc::make_mut(&mut self.names).insert(name, at).is_some() {
                 return Err("the command is defined twice");
             }
         }
         Ok(())
     }
 
+    /// `> CLASS[:MARK,MARK] COMMAND`
     fn example(&mut self, rest: &'static str, place: (&'static str, usize)) -> Result<(), &'static str> {
-        let (risks, command) = rest.split_once(' ').ok_or("an example needs a verdict and a command")?;
+        let (verdict, command) = rest.split_once(' ').ok_or("an example needs a verdict and a command")?;
+        self.push_example(verdict, command.to_owned(), place)
+    }
+
+    /// `>* CLASS[:MARK,MARK] COMMAND WITH % | TEXT | TEXT …`: one example for each text, which stands for the `%`.
+    fn examples(&mut self, rest: &'static str, place: (&'static str, usize)) -> Result<(), &'static str> {
+        let (verdict, rest) = rest.split_once(' ').ok_or("examples need a verdict and a command")?;
+        let (command, texts) = rest.split_once(" | ").ok_or("examples need texts after ` | `")?;
+        if command.matches('%').count() != 1 {
+            return Err("the command of several examples has one %");
+        }
+        texts.split(" | ").try_for_each(|text| self.push_example(verdict, command.replace('%', text.trim()), place))
+    }
+
+    fn push_example(
+        &mut self,
+        verdict: &'static str,
+        command: String,
+        place: (&'static str, usize),
+    ) -> Result<(), &'static str> {
+        let (risks, marks) = verdict.split_once(':').unwrap_or((verdict, ""));
         let mut risks = risks.split('/').filter_map(|risk| risk.chars().next());
         let host = risks.next().ok_or("no verdict")?;
         let guest = risks.next().unwrap_or(host);
-        self.examples.push(Example { host, guest, command, place });
+        let marks = marks.split(',').filter(|mark| !mark.is_empty()).collect();
+        self.examples.push(Example { host, guest, marks, command, place });
         Ok(())
     }
 }

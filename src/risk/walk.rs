@@ -8,7 +8,6 @@ use super::{
     assigned, expansion,
     guard::{self, Refusal},
     judge::{Input, Judge, MAX_DEPTH, Shell},
-    table::TABLES,
     word::{Found, Kind, Word},
 };
 use crate::api::Risk;
@@ -219,7 +218,7 @@ impl Judge {
     }
 
     fn function(&mut self, name: &str, body: &Node) {
-        if TABLES.command(name).is_some() || self.functions.iter().any(|known| known == name) {
+        if self.tables.command(name).is_some() || self.functions.iter().any(|known| known == name) {
             self.find(
                 Risk::Destructive,
                 "shell:shadowing",

@@ -165,7 +165,7 @@ pub fn sql(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     if case.entry.name == "sqlite3" {
         statements.extend(case.args.operands.iter().skip(1));
     }
-    if statements.is_empty() && case.pretends() {
+    if statements.is_empty() && (case.pretends() || case.has("f") || case.has("--file")) {
         return;
     }
     if statements.is_empty() {

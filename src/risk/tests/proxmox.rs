@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn tools() -> impl Iterator<Item = &'static Entry> {
-    TABLES.entries().iter().filter(|entry| entry.style == Style::Perl && !entry.verbs.is_empty())
+    TABLES.entries().filter(|entry| entry.style == Style::Perl && !entry.verbs.is_empty())
 }
 
 fn risk(command: &str) -> Risk {
