@@ -1,6 +1,9 @@
 //! `oikos classify`: explains the verdict of a command.
 
-use std::io::{self, BufRead, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, BufRead, Write},
+};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -8,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     api::{Target, TargetKind},
-    risk::{self, Affected, Verdict},
+    risk::{self, Affected, Flags, Verdict},
 };
 
 /// What to judge and how to show it.
@@ -27,7 +30,7 @@ pub struct Options {
     #[arg(long)]
     json: bool,
     /// Read one JSON object a line from standard input, {"id","locus":"host|guest","command"}, and write one a line:
-    /// {"id","risk","reasons"}.
+    /// {"id","risk","reasons","affected","flags"}.
     #[arg(long, conflicts_with_all = ["command", "json"])]
     batch: bool,
 }
@@ -60,6 +63,8 @@ struct Answer {
     id: serde_json::Value,
     risk: &'static str,
     reasons: Vec<String>,
+    affected: BTreeSet<Affected>,
+    flags: Flags,
 }
 
 /// Judges one command, or every line of standard input.
@@ -97,7 +102,13 @@ fn batch() -> anyhow::Result<()> {
             serde_json::from_str(&line).with_context(|| format!("reading line {} of standard input", number + 1))?;
         let verdict = risk::classify(&question.command, question.locus.into());
         let reasons = verdict.reasons.iter().map(|reason| format!("{}: {}", reason.code, reason.message)).collect();
-        let answer = Answer { id: question.id, risk: verdict.risk.snake_case(), reasons };
+        let answer = Answer {
+            id: question.id,
+            risk: verdict.risk.snake_case(),
+            reasons,
+            affected: verdict.affected,
+            flags: verdict.flags,
+        };
         serde_json::to_writer(&mut out, &answer)?;
         out.write_all(b"\n")?;
     }
