@@ -39,7 +39,6 @@ const INERT: &[&str] = &[
     "HISTFILESIZE",
     "HISTCONTROL",
     "TIMEFORMAT",
-    "OPTIND",
     "OPTARG",
     "REPLY",
     "UCF_FORCE_CONFFNEW",
@@ -150,6 +149,9 @@ const CRITICAL: &[&str] = &[
     "PARALLEL",
     "FCEDIT",
     "PSQLRC",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "RIPGREP_CONFIG_PATH",
     "PSQL_EDITOR",
     "MYSQL_HOME",
     "SQLITE_HISTORY",
@@ -165,8 +167,20 @@ const CRITICAL: &[&str] = &[
 ];
 
 /// Beginnings of such names.
-const CRITICAL_PREFIX: &[&str] =
-    &["LD_", "DYLD_", "BASH_FUNC_", "GIT_", "PERL5", "PYTHON", "SSH_", "NPM_CONFIG_", "npm_config_", "PIP_", "GLIBC_"];
+const CRITICAL_PREFIX: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "LUA_",
+    "BASH_FUNC_",
+    "GIT_",
+    "PERL5",
+    "PYTHON",
+    "SSH_",
+    "NPM_CONFIG_",
+    "npm_config_",
+    "PIP_",
+    "GLIBC_",
+];
 
 /// Endings of such names.
 const CRITICAL_SUFFIX: &[&str] = &["PAGER", "EDITOR", "_HOST", "_RSH", "_ASKPASS", "_PRELOAD", "_PROXY", "_proxy"];
@@ -174,9 +188,14 @@ const CRITICAL_SUFFIX: &[&str] = &["PAGER", "EDITOR", "_HOST", "_RSH", "_ASKPASS
 /// Whether a variable selects what code other commands run.
 pub fn is_critical(name: &str) -> bool {
     CRITICAL.contains(&name)
+        || NUMBERS.contains(&name)
         || CRITICAL_PREFIX.iter().any(|prefix| name.starts_with(prefix))
         || CRITICAL_SUFFIX.iter().any(|suffix| name.ends_with(suffix))
 }
+
+/// Variables that bash keeps as numbers: it evaluates what they are given as arithmetic, and so executes what is in it.
+const NUMBERS: &[&str] =
+    &["RANDOM", "SRANDOM", "SECONDS", "OPTIND", "LINENO", "HISTCMD", "BASHPID", "PPID", "UID", "EUID"];
 
 fn is_inert(name: &str) -> bool {
     name.starts_with("LC_") || INERT.contains(&name)
@@ -187,6 +206,10 @@ fn is_inert(name: &str) -> bool {
 pub fn judge(name: &str, value: Option<&str>, prefix: bool) -> Risk {
     if is_inert(name) {
         return Risk::ReadOnly;
+    }
+    if NUMBERS.contains(&name) {
+        let digits = value.is_some_and(|value| value.bytes().all(|b| b.is_ascii_digit()));
+        return if digits { Risk::ReadOnly } else { Risk::Destructive };
     }
     if let Some(value) = value
         && harmless_value(name, value)

@@ -166,7 +166,9 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             NodeKind::LocaleString { .. } => self.obfuscated("a translated string"),
             NodeKind::ParamExpansion { param, op, arg } => self.parameter(param, op.as_deref(), arg.as_deref()),
             NodeKind::ParamLength { param } => {
-                if !is_name(param) && !matches!(param.as_str(), "@" | "*" | "#" | "?") {
+                let name = param.strip_suffix("[@]").or_else(|| param.strip_suffix("[*]")).unwrap_or(param);
+                self.found.bash_only |= name.len() < param.len();
+                if !is_name(name) && !matches!(param.as_str(), "@" | "*" | "#" | "?") {
                     self.obfuscated("a length of something computed");
                 }
                 self.digits();

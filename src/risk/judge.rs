@@ -65,6 +65,8 @@ pub struct Judge {
     pub arguments: Vec<Binding>,
     /// Functions defined by this script.
     pub functions: Vec<String>,
+    /// Guests that words of the present command name, or of the substitutions in it.
+    pub named: Vec<Affected>,
     /// How many wrappers the present command is inside of.
     pub wrappers: usize,
     /// How many rounds of loops were judged one by one.
@@ -114,6 +116,7 @@ impl Judge {
             conditions: 0,
             arguments: Vec::new(),
             functions: Vec::new(),
+            named: Vec::new(),
             wrappers: 0,
             rounds: 0,
             depth: 0,
@@ -139,8 +142,9 @@ impl Judge {
         self.reasons.len()
     }
 
-    /// The worst class among the reasons after the first `before`.
+    /// The worst class among the reasons after the first `before`; the worst of all once reasons are dropped.
     pub fn worst_since(&self, before: usize) -> Risk {
+        let before = if self.reasons.len() < MAX_REASONS { before } else { 0 };
         self.reasons.iter().skip(before).map(|reason| reason.risk).max().unwrap_or(Risk::ReadOnly)
     }
 
@@ -200,6 +204,11 @@ impl Judge {
         self.flags.sensitive |= effect.sensitive;
         self.flags.unbounded |= effect.endless;
         self.flags.interactive |= effect.interactive;
+    }
+
+    /// Something reads secrets.
+    pub fn shows_secrets(&mut self) {
+        self.flags.sensitive = true;
     }
 
     /// The class of an effect at the place where the present command runs.

@@ -5,7 +5,7 @@
 use super::{
     Locus,
     effect::Effect,
-    judge::{Judge, Shell},
+    judge::{Input, Judge, Shell},
     rule::Case,
     table::{Entry, Kind, Style},
     word::{Value, Word},
@@ -46,7 +46,12 @@ pub fn runs_something(case: &Case<'_, '_, '_>) -> bool {
 }
 
 fn without_command(judge: &mut Judge, case: &Case<'_, '_, '_>, remote: Option<Kind>) {
-    if remote.is_some() {
+    if remote == Some(Kind::On)
+        && let Input::Text(text) = judge.input.clone()
+    {
+        // The shell there reads the here-document.
+        judge.elsewhere(remote, |judge| judge.nested_script(&text, Shell::Sh));
+    } else if remote.is_some() {
         judge.flag(Effect { interactive: true, ..Effect::READ });
         judge.find(
             Risk::Destructive,

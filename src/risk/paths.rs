@@ -86,7 +86,13 @@ pub fn is_secret(path: &str, whole: bool) -> bool {
         return false;
     }
     let key = path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub");
-    key || path.contains("/.ssh/id_") && !path.ends_with(".pub")
+    let named = whole && {
+        let file = path.rsplit('/').next().unwrap_or("").to_ascii_lowercase();
+        let marks = ["secret", "password", "credential", "token", "apikey", "api_key", "passphrase"];
+        marks.iter().any(|mark| file.contains(mark))
+    };
+    key || named
+        || path.contains("/.ssh/id_") && !path.ends_with(".pub")
         || SECRET_PREFIX.iter().any(|prefix| path.starts_with(prefix))
         || (whole && SECRET_SUFFIX.iter().any(|suffix| path.ends_with(suffix)))
 }
@@ -218,6 +224,15 @@ const FATAL_ON_NODE: &[&str] = &[
     "/var/lib/",
     "/etc/logrotate.d/",
 ];
+/// What databases keep: to be changed by their own tools only.
+const DATA: &[&str] = &[
+    "/var/lib/postgresql/",
+    "/var/lib/mysql/",
+    "/var/lib/mongodb/",
+    "/var/lib/redis/",
+    "/var/lib/etcd/",
+    "/var/lib/influxdb/",
+];
 /// Files whose writing changes only something that runs.
 const SETTINGS: &[&str] = &["/proc/sys/net/", "/proc/sys/vm/", "/proc/sys/fs/", "/sys/class/leds/"];
 /// Files that lose what is written to them, or show it.
@@ -234,6 +249,12 @@ pub fn writing(path: &str, whole: bool, locus: Locus) -> Option<(Risk, String)> 
     }
     if SETTINGS.iter().any(|prefix| path.starts_with(prefix)) && whole {
         return Some((Risk::ConfigMutation, format!("changes the setting {path}")));
+    }
+    if path.starts_with("/var/lib/vz/template/") && path.matches('/').count() > 5 - usize::from(!whole) {
+        return Some((Risk::ConfigMutation, format!("writes the template {path}")));
+    }
+    if whole && DATA.iter().any(|prefix| path.starts_with(prefix)) {
+        return Some((Risk::Destructive, format!("writes to {path}, which holds a database")));
     }
     if is_fatal(&path, locus) {
         return Some((Risk::Destructive, format!("writes to {path}, which keeps the system running or safe")));

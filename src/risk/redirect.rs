@@ -3,7 +3,7 @@
 use rable::{Node, NodeKind};
 
 use super::{
-    effect::Effect,
+    Locus, guests,
     judge::{Input, Judge},
     options::borrow,
     paths,
@@ -109,13 +109,17 @@ impl Judge {
         }
         let globbed = word.glob && paths::may_match_secret(&word.text);
         let secret = |path: &String| paths::is_secret(path, word.value == Value::Known);
-        if globbed || self.resolved(&word.text).iter().any(secret) {
-            self.flag(Effect { sensitive: true, ..Effect::READ });
+        let environment = word.value != Value::Known && word.ending.ends_with("/environ");
+        if globbed || environment || self.resolved(&word.text).iter().any(secret) {
+            self.shows_secrets();
         }
     }
 
     /// A file is written; `what` is the first half of the reason's code.
     pub fn writes(&mut self, word: &Word<'_>, what: &str) {
+        if self.locus == Locus::Host {
+            guests::named(word).into_iter().for_each(|guest| self.affects(guest));
+        }
         let known = match word.value {
             Value::Known => !word.glob,
             Value::Tail => false,

@@ -8,7 +8,7 @@ use super::{
     judge::{Input, Judge, Shell},
     nested,
     options::{self, Arguments, borrow},
-    paths, special,
+    paths, special, suspicion,
     table::{Entry, Form, Kind, Takes},
     units,
     word::{Value, Word},
@@ -130,6 +130,7 @@ fn verb_is_certain(judge: &mut Judge, case: &Case<'_, '_, '_>) -> bool {
         format!("{words} is not one known verb of {}", case.name),
         Some("write the verb out"),
     );
+    judge.suspect(case.name, case.argv);
     given_options(judge, case);
     false
 }
@@ -211,8 +212,9 @@ fn unlisted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         let near = stem.is_some_and(|stem| {
             all.into_iter().any(|opt| judge.class(opt.effect) == Risk::Destructive && opt.name.starts_with(stem))
         });
+        let suspected = near || suspicion::of_option(option, judge.locus).is_some();
         judge.find(
-            if near { Risk::Destructive } else { Risk::ConfigMutation },
+            if suspected { Risk::Destructive } else { Risk::ConfigMutation },
             format!("{}:unlisted-option", case.name),
             format!("{option} is not an option known to be harmless"),
             None,
@@ -265,7 +267,7 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
     match kind {
         Kind::Any | Kind::Num | Kind::True | Kind::Command | Kind::Line => {}
         Kind::Sid => {
-            let vmid = word.text.rsplit(':').next().unwrap_or("").to_owned();
+            let vmid = word.text.rsplit(':').next().and_then(|id| id.split('-').next()).unwrap_or("").to_owned();
             judge.affects_guest(Some(&Word { text: vmid.into(), ..borrow(word) }));
         }
         Kind::Read => judge.reads(word),

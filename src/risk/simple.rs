@@ -5,9 +5,9 @@
 use rable::{Node, NodeKind};
 
 use super::{
-    environment, expansion,
+    Locus, environment, expansion, guests,
     judge::{Input, Judge},
-    paths, rule, source,
+    paths, rule, source, suspicion,
     word::{Binding, Found, Value, Word},
 };
 use crate::api::Risk;
@@ -18,13 +18,19 @@ const MAX_WRAPPERS: usize = 10;
 impl Judge {
     /// Judges `NAME=value … command words … redirects`.
     pub fn simple(&mut self, assignments: &[Node], words: &[Node], redirects: &[Node]) {
+        let named = self.named.len();
         let argv = self.words(words);
+        if self.locus == Locus::Host {
+            self.named.extend(argv.iter().flat_map(guests::named));
+        }
         let outer = (std::mem::take(&mut self.argv), self.span.clone());
         self.argv = argv.iter().map(Word::shown).collect();
         self.locate(words);
         let before = self.reasons();
         self.assignments(assignments, !argv.is_empty());
+        let (written, endless) = (self.reasons(), self.unbounded());
         let input = self.redirects(redirects);
+        let wrote = self.reasons();
         let saved = input.map(|input| std::mem::replace(&mut self.input, input));
         if argv.first().is_none_or(|word| matches!(word.literal(), Some(":" | "true"))) {
             self.emptied(redirects);
@@ -40,7 +46,13 @@ impl Judge {
             let code = format!("{}:read", self.argv[0]);
             self.find(Risk::ReadOnly, code, "proven to change nothing", None);
         }
+        if self.unbounded() && !endless && wrote > written {
+            self.find(Risk::Destructive, "shell:fills-disk", "writes without end", None);
+        }
         self.in_protected_directory(before);
+        if self.worst_since(before) > Risk::ReadOnly {
+            self.affected_by_name(named);
+        }
         match saved {
             // From here on everything reads what `exec` opened.
             Some(_) if argv.len() == 1 && argv[0].is("exec") => self.input = Input::Opaque,
@@ -48,6 +60,13 @@ impl Judge {
             None => {}
         }
         (self.argv, self.span) = outer;
+    }
+
+    /// What is changed belongs to these guests.
+    fn affected_by_name(&mut self, from: usize) {
+        for guest in self.named.split_off(from) {
+            self.affects(guest);
+        }
     }
 
     /// A change in a directory that keeps the system running is no ordinary change.
@@ -110,7 +129,7 @@ impl Judge {
                 if source::prints_number(command, self)));
         if literal.is_some_and(|text| paths::is_secret(text, true)) {
             // Where the name is used may not be followed.
-            self.flag(super::effect::Effect { sensitive: true, ..super::effect::Effect::READ });
+            self.shows_secrets();
         }
         let binding = match literal {
             Some(text) => Binding::Text(text.to_owned()),
@@ -193,7 +212,7 @@ impl Judge {
         }
         match paths::command_name(text) {
             Some(name) => self.named(&name, argv),
-            None => self.file_as_command(text),
+            None => self.file_as_command(text, argv),
         }
     }
 
@@ -207,7 +226,13 @@ impl Judge {
                 self.named_again(first, &words);
             }
             None => {
-                self.find(Risk::ConfigMutation, format!("{name}:unknown"), format!("{name} is not in the tables"), None)
+                self.find(
+                    Risk::ConfigMutation,
+                    format!("{name}:unknown"),
+                    format!("{name} is not in the tables"),
+                    None,
+                );
+                self.suspect(name, argv);
             }
         }
     }
@@ -218,12 +243,50 @@ impl Judge {
         }
     }
 
-    fn file_as_command(&mut self, text: &str) {
+    /// A program that is not known may lose something, by the words that it is given.
+    pub fn suspect(&mut self, name: &str, argv: &[Word<'_>]) {
+        if let Some(why) = suspicion::of(argv, self.locus) {
+            self.find(
+                Risk::Destructive,
+                format!("{name}:suspected"),
+                format!("what {name} does is not known, and {why}"),
+                None,
+            );
+        }
+        self.suspect_wrapper(name, argv);
+    }
+
+    /// A program that is not known may run what it is given: a command that would be Destructive makes it so.
+    fn suspect_wrapper(&mut self, name: &str, argv: &[Word<'_>]) {
+        let known = |text: &str| self.tables.command(text.split(' ').next().unwrap_or("")).is_some();
+        let Some(at) = argv.iter().skip(1).position(|word| word.literal().is_some_and(known)) else { return };
+        let words = &argv[at + 1..];
+        let mut inner = Judge::new(self.tables, self.locus);
+        (inner.depth, inner.wrappers, inner.nested) = (self.depth, self.wrappers, true);
+        inner.reparsed = self.reparsed;
+        match words[0].literal().filter(|text| text.contains(' ')) {
+            Some(text) => inner.nested_script(text, self.shell),
+            None => inner.dispatch(words),
+        }
+        let verdict = inner.verdict();
+        if verdict.risk == Risk::Destructive {
+            verdict.affected.into_iter().for_each(|affected| self.affects(affected));
+            self.find(
+                Risk::Destructive,
+                format!("{name}:may-run"),
+                format!("what {name} does is not known, and it may run {}", words[0].shown()),
+                None,
+            );
+        }
+    }
+
+    fn file_as_command(&mut self, text: &str, argv: &[Word<'_>]) {
         let (host, guest) = (Risk::Destructive, Risk::ConfigMutation);
         let risk = match self.locus {
-            super::Locus::Host => host,
-            super::Locus::Guest => guest,
+            Locus::Host => host,
+            Locus::Guest => guest,
         };
         self.find(risk, "shell:program-file", format!("{text} is code that is not known"), None);
+        self.suspect(text.rsplit('/').next().unwrap_or(text), argv);
     }
 }

@@ -79,7 +79,7 @@ pub enum Kind {
     GuestFile,
     /// A boolean: the option counts only when it is true.
     True,
-    /// A resource of the HA manager: `vm:104`.
+    /// A resource of the HA manager or a replication job: `vm:104`, `104-0`.
     Sid,
     /// A mode for chmod.
     Mode,

@@ -1,6 +1,7 @@
 //! Services and packages without which a system cannot be reached or does not work.
 
 use super::{
+    paths,
     table::Kind,
     word::{Value, Word},
 };
@@ -55,11 +56,12 @@ pub fn judge(kind: Kind, word: &Word<'_>, guest: bool) -> Option<(Risk, String)>
         return Some((risk, "which unit is meant is not known".to_owned()));
     }
     let name = word.text.rsplit_once('.').filter(|(_, kind)| is_unit_kind(kind)).map_or(&*word.text, |(name, _)| name);
-    if word.text.contains('/') && !guest {
+    if word.text.contains('/') && (!guest || paths::is_temporary(&word.text)) {
         return Some((Risk::Destructive, format!("{} is a unit file whose content is not known", word.text)));
     }
+    let guest_scope = word.text.strip_suffix(".scope").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()));
     let access = ACCESS.contains(&name);
-    let node = NODE.contains(&name) || NODE_PREFIX.iter().any(|prefix| name.starts_with(prefix));
+    let node = guest_scope || NODE.contains(&name) || NODE_PREFIX.iter().any(|prefix| name.starts_with(prefix));
     let power = [
         "reboot",
         "poweroff",

@@ -43,7 +43,6 @@ fn program_is_harmless(program: &str) -> bool {
     let calls =
         program.match_indices("system").any(|(at, name)| program[at + name.len()..].trim_start().starts_with('('));
     !calls
-        && !program.contains("getline")
         && [(true, true), (true, false), (false, true), (false, false)]
             .iter()
             .all(|(brackets, divides)| is_harmless(program, *brackets, *divides))
@@ -57,6 +56,7 @@ fn is_harmless(program: &str, brackets: bool, divides: bool) -> bool {
     // The last token that is not a blank: decides whether `/` divides or begins an expression.
     let mut last = ' ';
     let mut prints = false;
+    let mut reads = false;
     let mut twice = false;
     let mut depth = 0i32;
     while at < chars.len() {
@@ -69,9 +69,11 @@ fn is_harmless(program: &str, brackets: bool, divides: bool) -> bool {
             continue;
         }
         if !word.is_empty() {
-            if matches!(word.as_str(), "system" | "getline" | "close" | "fflush" | "function" | "func") {
+            if matches!(word.as_str(), "system" | "close" | "fflush" | "function" | "func") {
                 return false;
             }
+            // Alone it reads the next line of the input; `< FILE` reads another one.
+            reads |= word == "getline";
             if word.ends_with("print") || word.ends_with("printf") {
                 prints = true;
                 depth = 0;
@@ -114,7 +116,8 @@ fn is_harmless(program: &str, brackets: bool, divides: bool) -> bool {
             '(' => depth += 1,
             ')' => depth -= 1,
             '>' if prints && depth <= 0 => return false,
-            ';' | '\n' | '}' => prints = false,
+            '<' if reads => return false,
+            ';' | '\n' | '}' => (prints, reads) = (false, false),
             _ => {}
         }
         if c != ' ' && c != '\t' {
@@ -123,7 +126,7 @@ fn is_harmless(program: &str, brackets: bool, divides: bool) -> bool {
         }
         at += 1;
     }
-    !matches!(word.as_str(), "system" | "getline" | "close" | "fflush")
+    !matches!(word.as_str(), "system" | "close" | "fflush")
 }
 
 fn skip_string(chars: &[char], from: usize, delimiter: char) -> Option<usize> {

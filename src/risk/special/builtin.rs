@@ -3,7 +3,7 @@
 use crate::{
     api::Risk,
     risk::{
-        environment,
+        Locus, environment,
         judge::Judge,
         word::{Binding, Value, Word, is_name},
     },
@@ -69,7 +69,7 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
     for word in &argv[1..] {
         if word.text.starts_with('-') && word.value == Value::Known {
             if word.text.contains('p') {
-                judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+                judge.shows_secrets();
             }
             if word.text.contains(['n', 'i', 'f']) && command != "export" {
                 judge.find(
@@ -238,8 +238,17 @@ pub fn kill(judge: &mut Judge, argv: &[Word<'_>]) {
     }
     let group =
         |word: &Word<'_>| word.value == Value::Open || matches!(&*word.text, "1" | "0") || word.text.starts_with('-');
+    let abrupt = matches!(signal.trim_start_matches("SIG"), "9" | "KILL" | "19" | "STOP");
+    let computed = targets.iter().any(|word| word.value >= Value::Data);
     if targets.iter().any(group) {
         judge.find(Risk::Destructive, "kill:everything", "may end init or every process", None);
+    } else if signal != "0" && judge.locus == Locus::Host && computed && (abrupt || !judge.named.is_empty()) {
+        judge.find(
+            Risk::Destructive,
+            "kill:computed",
+            "which process of the host ends is not known",
+            Some("use the tool of the service or guest: systemctl stop, pct shutdown, qm shutdown"),
+        );
     } else if signal != "0" {
         judge.find(Risk::ConfigMutation, "kill:process", "ends a process", None);
     }
@@ -267,7 +276,7 @@ pub fn usermod(judge: &mut Judge, argv: &[Word<'_>]) {
                 Some("-o" | "--non-unique" | "0" | "-p" | "--password" | "-R" | "--root" | "-P" | "--prefix")
             )
     });
-    let risk = if root || judge.locus == crate::risk::Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
+    let risk = if root || judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
     judge.find(risk, format!("{}:access", argv[0].text), "changes who may do what", None);
 }
 

@@ -207,6 +207,9 @@ fn without_statement(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 }
 
 fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, text: &str) {
+    if shows_secrets(text) {
+        judge.shows_secrets();
+    }
     let risk = text_class(text, judge.locus);
     let message = match risk {
         Risk::ReadOnly => return,
@@ -274,6 +277,12 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
     let words: Vec<&str> =
         trimmed.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+    match words.as_slice() {
+        ["FLUSH", "PRIVILEGES"] => return Risk::ConfigMutation,
+        ["GRANT", ..] if grants_one_database(trimmed, &words) && locus == Locus::Guest => return Risk::ConfigMutation,
+        ["GRANT", ..] => return Risk::Destructive,
+        _ => {}
+    }
     if has(LOSES) {
         return Risk::Destructive;
     }
@@ -295,6 +304,32 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
         _ if locus == Locus::Guest => Risk::ConfigMutation,
         _ => Risk::Destructive,
     }
+}
+
+/// Rights on the objects of one database, as applications want them; not the whole server, not the right to grant.
+fn grants_one_database(statement: &str, words: &[&str]) -> bool {
+    const WIDE: &[&str] = &["SUPER", "SUPERUSER", "OPTION", "FILE", "RELOAD", "PROCESS", "ADMIN", "PROXY"];
+    words.contains(&"ON") && !statement.contains("*.*") && !words.iter().any(|word| WIDE.contains(word))
+}
+
+/// Whether a statement shows passwords, their hashes or tokens.
+fn shows_secrets(text: &str) -> bool {
+    const MARKS: &[&str] = &[
+        "passw",
+        "passwd",
+        "secret",
+        "token",
+        "authentication_string",
+        "pg_authid",
+        "pg_shadow",
+        "api_key",
+        "apikey",
+        "private_key",
+        "credential",
+        "rolpassword",
+    ];
+    let text = text.to_ascii_lowercase();
+    MARKS.iter().any(|mark| text.contains(mark))
 }
 
 /// Meta commands of psql (`\dt`) and sqlite3 (`.tables`).

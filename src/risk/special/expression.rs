@@ -143,7 +143,7 @@ pub fn find(judge: &mut Judge, argv: &[Word<'_>]) {
                 );
             }
             if argv.get(at).is_some_and(|word| names_a_secret(&word.text)) {
-                judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+                judge.shows_secrets();
             }
             at += 1;
             continue;

@@ -5,6 +5,7 @@ use crate::{
     risk::{
         judge::{Input, Judge},
         rule::{Case, general},
+        suspicion,
         word::{Value, Word},
     },
 };
@@ -17,6 +18,7 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         scheme(judge, name, url);
     }
     let local = case.args.operands.iter().all(is_local);
+    let mut changing = false;
     for given in &case.args.given {
         let Some(value) = &given.value else { continue };
         if value.substituted && !local {
@@ -29,10 +31,14 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         }
         match given.opt.name {
             "--url" => scheme(judge, name, value),
-            "X" | "--request" | "--method" => method(judge, name, value),
+            "X" | "--request" | "--method" => {
+                method(judge, name, value);
+                changing |= !matches!(value.literal(), Some("GET" | "HEAD" | "OPTIONS"));
+            }
             "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
             | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
                 body(judge, name, given.opt.name, value);
+                changing = true;
             }
             "w" | "--write-out" if value.text.contains("%output") || value.value != Value::Known => {
                 judge.find(Risk::Destructive, "curl:write-out", "may write a file", None);
@@ -41,6 +47,10 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             "o" | "--output" | "O" | "--output-document" if !value.is("-") => judge.writes(value, name),
             _ => {}
         }
+    }
+    if changing && let Some(word) = case.args.operands.iter().find_map(|url| suspicion::loses(path_of(&url.text), true))
+    {
+        judge.find(Risk::Destructive, format!("{name}:loses"), format!("asks a server to {word}"), None);
     }
     if name == "wget" && !case.has("--spider") && !to_stdout(case) {
         judge.find(
@@ -71,7 +81,9 @@ fn method(judge: &mut Judge, name: &str, value: &Word<'_>) {
 fn body(judge: &mut Judge, name: &str, option: &str, value: &Word<'_>) {
     let text = value.text.as_ref();
     let whole = matches!(option, "T" | "--upload-file" | "--post-file" | "--body-file");
-    let file = text.split_once('@').filter(|(key, _)| key.is_empty() || key.ends_with('=')).map(|(_, file)| file);
+    let encoded = option == "--data-urlencode";
+    let file = text.split_once('@').filter(|(key, _)| key.is_empty() || key.ends_with('=') || encoded);
+    let file = file.map(|(_, file)| file);
     let file = if whole { Some(text) } else { file };
     if file == Some("-") && judge.sensitive() {
         return judge.find(Risk::Destructive, format!("{name}:sends-secret"), "sends a secret away", None);
@@ -79,7 +91,7 @@ fn body(judge: &mut Judge, name: &str, option: &str, value: &Word<'_>) {
     if let Some(file) = file
         && crate::risk::paths::is_secret(file, true)
     {
-        judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+        judge.shows_secrets();
         judge.find(Risk::Destructive, format!("{name}:sends-secret"), format!("sends {file} away"), None);
     } else if value.value >= Value::Data {
         judge.find(Risk::ConfigMutation, format!("{name}:sends-unknown"), "what is sent is not known", None);
@@ -97,6 +109,12 @@ fn scheme(judge: &mut Judge, name: &str, url: &Word<'_>) {
         }),
         _ => judge.find(Risk::Destructive, format!("{name}:scheme"), "speaks another protocol than HTTP", None),
     }
+}
+
+/// The path and query of a URL.
+fn path_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split_once('/').map_or("", |(_, path)| path)
 }
 
 fn is_local(url: &Word<'_>) -> bool {

@@ -7,13 +7,14 @@ use crate::{
         effect::Effect,
         judge::{Input, Judge},
         rule::{Case, general},
-        word::Value,
+        word::{Value, Word},
     },
 };
 
 /// What in a program's text shows that it destroys.
 const DESTRUCTIVE: &[&str] = &[
     "rmtree",
+    "remove_tree",
     "rmSync",
     "rm_rf",
     "unlinkSync",
@@ -50,20 +51,26 @@ pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
     let code =
         case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "E" | "r" | "--eval" | "--print"));
-    let mut inline = false;
-    for given in code {
-        inline = true;
-        let hostile = given
-            .value
-            .as_ref()
-            .is_none_or(|code| code.value != Value::Known || DESTRUCTIVE.iter().any(|mark| code.text.contains(mark)));
+    let mut inline: Vec<Option<&str>> = code.map(|given| given.value.as_ref().and_then(Word::literal)).collect();
+    let first = case.args.operands.first();
+    let asks = |name: &str| matches!(name, "--version" | "V" | "--help" | "h" | "v");
+    let input = judge.input.clone();
+    if inline.is_empty()
+        && let Input::Text(text) = &input
+        && (first.is_some_and(|word| word.is("-"))
+            || first.is_none() && !case.has("m") && !case.args.given.iter().any(|given| asks(given.opt.name)))
+    {
+        inline.push(Some(text));
+    }
+    for code in &inline {
+        let hostile = code.is_none_or(|code| DESTRUCTIVE.iter().any(|mark| code.contains(mark)));
         let risk = if hostile { Risk::Destructive } else { risk };
         judge.find(risk, format!("{}:code", case.name), "executes code that is not judged", None);
     }
-    if inline {
+    if !inline.is_empty() {
         return;
     }
-    match case.args.operands.first() {
+    match first {
         Some(word) if word.value >= Value::Data && judge.input != Input::Closed => judge.find(
             Risk::Destructive,
             format!("{}:piped-code", case.name),
@@ -71,15 +78,12 @@ pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             None,
         ),
         Some(_) => {
-            judge.find(risk, format!("{}:program-file", case.name), "executes a program that is not judged", None)
+            judge.find(risk, format!("{}:program-file", case.name), "executes a program that is not judged", None);
+            judge.suspect(case.name, &case.args.operands);
         }
         None if case.has("m") && case.name.starts_with("php") => {}
         None if case.has("m") => judge.find(risk, format!("{}:module", case.name), "runs a module", None),
-        None if case
-            .args
-            .given
-            .iter()
-            .any(|given| matches!(given.opt.name, "--version" | "V" | "--help" | "h" | "v")) => {}
+        None if case.args.given.iter().any(|given| asks(given.opt.name)) => {}
         None if judge.input == Input::Closed => {
             judge.flag(Effect { interactive: true, ..Effect::READ });
             judge.find(Risk::ConfigMutation, format!("{}:interactive", case.name), "waits for a person", None);

@@ -4,7 +4,10 @@ use crate::{
     api::Risk,
     risk::{
         judge::Judge,
+        options::borrow,
         rule::Case,
+        table::Kind,
+        units,
         word::{Value, Word},
     },
 };
@@ -48,6 +51,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("create", "nodes/*/storage/*/content"),
     ("create", "nodes/*/services/*/start"),
     ("create", "nodes/*/services/*/reload"),
+    ("create", "nodes/*/services/*/restart"),
     ("create", "nodes/*/replication/*/schedule_now"),
     ("create", "cluster/backup"),
     ("create", "cluster/ha/resources"),
@@ -114,16 +118,20 @@ pub fn pvesh(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let parts: Vec<&str> = path.text.split('/').filter(|part| !part.is_empty()).collect();
     let listed =
         path.value == Value::Known && CHANGES.iter().any(|(of, template)| *of == verb && matches(template, &parts));
-    let host_file = parts.first() == Some(&"nodes")
-        && case
-            .args
-            .operands
-            .iter()
-            .skip(1)
-            .chain(case.argv.iter().skip(3))
-            .any(|word| word.text.starts_with('/') || word.text.contains("=/"));
-    let dangerous =
-        host_file || case.argv.iter().skip(2).any(|word| word.value >= Value::Data || is_dangerous(&word.text));
+    let parameters = parameters(case);
+    parameters.iter().for_each(|(name, value)| parameter(judge, name, value.as_ref()));
+    if parts.last().is_some_and(|last| last.ends_with("all")) && !parameters.iter().any(|(name, _)| name == "vms") {
+        judge.affects_guest(None);
+    }
+    if let ["nodes", _, "services", service, "restart"] = parts.as_slice()
+        && let Some((risk, why)) = units::judge(Kind::RestartUnit, &Word::known(*service), false)
+    {
+        judge.find(risk, case.code("service"), why, None);
+    }
+    let host_file = |word: &Word<'_>| word.text.starts_with('/') || word.text.contains("=/");
+    let dangerous = parts.first() == Some(&"nodes") && case.argv.iter().skip(3).any(host_file)
+        || case.argv.iter().skip(2).any(|word| word.value >= Value::Data)
+        || parameters.iter().any(|(name, value)| is_dangerous(name) && !is_off(name, value.as_ref()));
     match (verb, listed, dangerous) {
         ("delete", ..) => judge.find(Risk::Destructive, case.code("delete"), "deletes what the path names", None),
         (_, false, _) => {
@@ -141,18 +149,61 @@ fn matches(template: &str, parts: &[&str]) -> bool {
     parts.iter().all(|part| wanted.next().is_some_and(|want| want == "*" || want == *part)) && wanted.next().is_none()
 }
 
-/// A parameter, in any spelling that Getopt takes: one or two dashes, any case, a beginning.
-fn is_dangerous(word: &str) -> bool {
-    let Some(name) = word.strip_prefix('-') else { return false };
-    let name = name.trim_start_matches('-').split('=').next().unwrap_or("").to_ascii_lowercase();
+/// The parameters after the path, in any spelling that Getopt takes (one or two dashes, any case), with their values.
+fn parameters<'w>(case: &Case<'_, 'w, '_>) -> Vec<(String, Option<Word<'w>>)> {
+    let words = case.argv.get(2..).unwrap_or_default();
+    let option = |word: &Word<'_>| word.text.len() > 1 && word.text.starts_with('-');
+    let parameters = words.iter().enumerate().filter(|(_, word)| option(word)).map(|(at, word)| {
+        let text = word.text.trim_start_matches('-');
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(Word { text: value.to_owned().into(), ..borrow(word) })),
+            None => (text, words.get(at + 1).filter(|next| !option(next)).map(borrow)),
+        };
+        (name.to_ascii_lowercase(), value)
+    });
+    parameters.collect()
+}
+
+/// What a parameter says about the guests and nodes that the call acts on.
+fn parameter(judge: &mut Judge, name: &str, value: Option<&Word<'_>>) {
+    let is = |known: &str| name.len() > 1 && known.starts_with(name);
+    if is("all") || is("pool") {
+        judge.affects_guest(None);
+    } else if is("vmid") || is("vms") || is("newid") || is("sid") || name == "id" {
+        let known = value.and_then(Word::literal).unwrap_or("");
+        for part in known.split([',', ';', ' ']) {
+            // `vm:104`, `104`, `104-0`; other identifiers name no guest.
+            let vmid = part.rsplit(':').next().and_then(|part| part.split('-').next()).unwrap_or("");
+            if name != "id" || vmid.parse::<u32>().is_ok() {
+                judge.affects_guest(Some(&Word::known(vmid)));
+            }
+        }
+    } else if is("target") {
+        judge.affects_host(value);
+    }
+}
+
+fn is_dangerous(name: &str) -> bool {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
     !name.is_empty()
-        && (DANGEROUS.iter().any(|known| known.starts_with(&name))
+        && (DANGEROUS.iter().any(|known| known.starts_with(name))
             || bare.len() < name.len() && DANGEROUS_NUMBERED.contains(&bare))
 }
 
+/// Whether a boolean parameter is switched off.
+fn is_off(name: &str, value: Option<&Word<'_>>) -> bool {
+    matches!(name, "remove" | "force" | "restore") && value.is_some_and(|value| value.is("0") || value.is("no"))
+}
+
+/// The guest in the path, or else the node.
 fn affected(judge: &mut Judge, path: &Word<'_>) {
     let mut parts = path.text.split('/').filter(|part| !part.is_empty());
+    if let (Some("nodes"), Some(node)) = (parts.clone().next(), parts.clone().nth(1))
+        && !(matches!(parts.clone().nth(2), Some("lxc" | "qemu")) && parts.clone().nth(3).is_some())
+        && node != "localhost"
+    {
+        judge.affects_host(Some(&Word { text: node.to_owned().into(), ..borrow(path) }));
+    }
     while let Some(part) = parts.next() {
         if matches!(part, "lxc" | "qemu")
             && let Some(vmid) = parts.next()
@@ -174,7 +225,7 @@ fn get(judge: &mut Judge, path: &Word<'_>) {
         judge.find(Risk::ConfigMutation, "pvesh:get", "makes the node fetch something", None);
     }
     if matches!(last, "file-read" | "ticket" | "termproxy" | "vncwebsocket") || path.text.contains("file-restore") {
-        judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+        judge.shows_secrets();
     }
 }
 

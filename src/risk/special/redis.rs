@@ -3,6 +3,7 @@
 use crate::{
     api::Risk,
     risk::{
+        effect::Effect,
         judge::Judge,
         rule::{Case, options_only},
         word::Value,
@@ -55,9 +56,32 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "set", "mset", "hset", "lpush", "rpush", "sadd", "zadd", "expire", "incr", "decr", "publish", "bgsave", "save",
         "setex", "select", "persist",
     ];
+    /// Settings that change neither files nor rights.
+    const SETTINGS: &[&str] = &[
+        "maxmemory",
+        "maxmemory-policy",
+        "maxmemory-samples",
+        "timeout",
+        "tcp-keepalive",
+        "loglevel",
+        "hz",
+        "slowlog-log-slower-than",
+        "slowlog-max-len",
+        "latency-monitor-threshold",
+        "lazyfree-lazy-eviction",
+    ];
     options_only(judge, case);
     let words: Vec<String> = case.args.operands.iter().map(|word| word.text.to_ascii_lowercase()).collect();
     let known = case.args.operands.iter().all(|word| word.value <= Value::Tail);
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["monitor" | "subscribe" | "psubscribe", ..] => judge.flag(Effect { endless: true, ..Effect::READ }),
+        ["config", "get", what, ..]
+            if what.contains(['*', '?', '[']) || what.ends_with("pass") || what.ends_with("auth") =>
+        {
+            judge.shows_secrets();
+        }
+        _ => {}
+    }
     let risk = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] if case.has("--bigkeys") || case.has("--version") || case.has("v") => Risk::ReadOnly,
         ["config", "get", ..]
@@ -65,6 +89,8 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         | ["cluster", "info" | "nodes", ..]
         | ["acl", "list" | "whoami", ..] => Risk::ReadOnly,
         ["slowlog" | "latency", "reset", ..] | ["memory", "purge", ..] => Risk::ConfigMutation,
+        ["config", "set", name, _] if SETTINGS.contains(name) => Risk::ConfigMutation,
+        ["config", "rewrite"] => Risk::ConfigMutation,
         [first, ..] if READS.contains(first) => Risk::ReadOnly,
         [first, ..] if WRITES.contains(first) => Risk::ConfigMutation,
         _ => Risk::Destructive,

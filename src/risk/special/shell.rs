@@ -44,7 +44,10 @@ pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 "what is executed is not known",
                 Some("write the commands out"),
             ),
-            None => program_file(judge, &file.text),
+            None => {
+                program_file(judge, &file.text);
+                judge.suspect(case.name, &case.args.operands);
+            }
         }
     }
 }

@@ -83,7 +83,7 @@ pub fn header(judge: &mut Judge, word: &Word<'_>) {
     }
     let low = word.text.to_ascii_lowercase();
     if low.starts_with("authorization") || low.contains("token") || low.starts_with("cookie") {
-        judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+        judge.shows_secrets();
     }
 }
 
@@ -335,6 +335,6 @@ pub fn git(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 /// A database of `getent`: two of them hold password hashes.
 pub fn database(judge: &mut Judge, word: &Word<'_>) {
     if word.value != Value::Known || matches!(&*word.text, "shadow" | "gshadow") {
-        judge.flag(crate::risk::effect::Effect { sensitive: true, ..crate::risk::effect::Effect::READ });
+        judge.shows_secrets();
     }
 }
