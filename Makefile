@@ -5,7 +5,7 @@
 CARGO ?= cargo
 BIN = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug
 
-.PHONY: demo demo-down test lint crds bench setup build
+.PHONY: demo demo-down test lint crds bench fuzz setup build
 
 demo: setup build
 	@$(BIN)/demo up $(if $(filter ask,$(APPROVE)),--ask)
@@ -28,6 +28,10 @@ crds:
 
 bench:
 	$(CARGO) bench
+
+# Random texts for the classifier, for FUZZ_SECONDS (60).
+fuzz:
+	@fuzz/run.sh
 
 # Packages, and the control plane that is built once into ~/.cache/oikos.
 setup:

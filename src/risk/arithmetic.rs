@@ -2,6 +2,7 @@
 
 use super::{
     judge::Judge,
+    source,
     word::{self, Binding, Variables, is_name},
 };
 
@@ -18,6 +19,46 @@ pub fn numbers_only(text: &str, vars: &dyn Variables) -> bool {
     let mut safe = plain;
     names(text, &mut |name| safe &= word::is_number(name, vars) || set_to_digits(text, name));
     safe
+}
+
+/// Whether the only `$((…))` of a word is about numbers, some of which commands may print: `$(( $(date +%s) / 86400 ))`.
+pub fn of_numbers(word: &str, vars: &dyn Variables) -> bool {
+    let Some((_, rest)) = word.split_once("$((") else { return false };
+    let Some((text, after)) = rest.rsplit_once("))") else { return false };
+    if after.contains("$((") || text.contains("$((") {
+        return false;
+    }
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once('$') {
+        plain.push_str(before);
+        let Some(inner) = from.strip_prefix('(') else {
+            // `$x` and `${x}` are read as `x`; what `$1` is nobody knows.
+            if !from.trim_start_matches('{').starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                return false;
+            }
+            rest = from;
+            continue;
+        };
+        // What quotes hide from this count is not parsed below.
+        let Some(end) = closing(inner) else { return false };
+        match rable::parse(&inner[..end], false).as_deref() {
+            Ok([command]) if source::prints_number(command, vars) => plain.push('0'),
+            _ => return false,
+        }
+        rest = &inner[end + 1..];
+    }
+    plain.push_str(rest);
+    numbers_only(&plain.replace(['{', '}'], " "), vars)
+}
+
+/// Where the bracket closes that stands open before `text`.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 1;
+    text.bytes().position(|byte| {
+        open += i32::from(byte == b'(') - i32::from(byte == b')');
+        open == 0
+    })
 }
 
 /// Whether the first thing that a text does with `name` is to set it to digits: `i=0`.

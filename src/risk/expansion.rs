@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use rable::{Node, NodeKind};
 
 use super::{
+    arithmetic,
     quoting::{brace_choices, decode_ansi},
     source,
     word::{Binding, Found, Kind, MAX_BRACE_WORDS, Value, Variables, Word, is_name, numbers_only},
@@ -26,10 +27,14 @@ pub fn read<'a>(node: &'a Node, vars: &dyn Variables, found: &mut Found<'a>) -> 
     if substitutes && value.contains('`') && ["\\`", "\\$", "\\\\"].iter().any(|escape| value.contains(escape)) {
         found.obfuscated.get_or_insert("an escape within backticks");
     }
+    let mut computes = false;
     if parts.iter().any(|part| matches!(part.kind, NodeKind::ArithmeticExpansion { .. })) {
         within_arithmetic(value, found);
+        computes = arithmetic::of_numbers(value, vars);
     }
     let mut reader = Reader::new(vars, found);
+    reader.computes = computes;
+    reader.brackets = value.contains(']') || value.contains(['$', '`']);
     for part in parts {
         reader.part(part);
     }
@@ -95,6 +100,10 @@ struct Reader<'v, 'f, 'a> {
     substituted: bool,
     double: bool,
     quoted: bool,
+    /// Whether a bracket may have an end and be a pattern.
+    brackets: bool,
+    /// Whether the arithmetic in the word is known to be about numbers only.
+    computes: bool,
 }
 
 impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
@@ -113,6 +122,8 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             substituted: false,
             double: false,
             quoted: false,
+            brackets: true,
+            computes: false,
         }
     }
 
@@ -211,7 +222,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     }
 
     fn arithmetic(&mut self, expression: Option<&Node>) {
-        if expression.is_none_or(|expression| !numbers_only(expression, self.vars)) {
+        if !self.computes && expression.is_none_or(|expression| !numbers_only(expression, self.vars)) {
             self.found.arithmetic = true;
         }
     }
@@ -270,6 +281,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                     self.push(c);
                     self.unknown(Value::Open, true);
                 }
+                '[' if !self.brackets => self.push(c),
                 '*' | '?' | '[' if !self.double => self.pattern(c),
                 '(' | ')' if !self.double => self.pattern(c),
                 '~' if !self.double && !self.quoted && self.texts.iter().all(String::is_empty) => self.home(&mut chars),

@@ -12,6 +12,8 @@ const MAX_SUBSTITUTIONS: usize = 12;
 const MAX_OPENERS: usize = 64;
 /// Most `;`, `&`, `|` in one text.
 const MAX_SEPARATORS: usize = 512;
+/// Most words outside here-documents: each wrapper reads those that follow it anew.
+const MAX_WORDS: usize = 1200;
 /// Most lines.
 const MAX_LINES: usize = 1500;
 /// Most lines of a text with here-documents, whose bodies are data.
@@ -52,6 +54,7 @@ pub fn check(text: &str) -> Result<(), Refusal> {
         || openers > MAX_OPENERS * if document { 4 } else { 1 }
         || shape.keywords > if document { MAX_OPENERS * 2 } else { MAX_OPENERS / 2 }
         || shape.separators > MAX_SEPARATORS
+        || shape.words > MAX_WORDS && !document
         || shape.lines > if document { MAX_DOCUMENT_LINES } else { MAX_LINES }
     {
         return Err(Refusal::TooComplex);
@@ -67,6 +70,7 @@ struct Shape {
     openers: usize,
     keywords: usize,
     separators: usize,
+    words: usize,
     lines: usize,
     documents: usize,
 }
@@ -106,6 +110,7 @@ impl Shape {
                 self.openers += 1;
                 self.substitutions += usize::from(matches!(previous, b'$' | b'<' | b'>'));
             }
+            b' ' => self.words += usize::from(previous != b' '),
             b'{' => self.openers += 1,
             b'`' => self.substitutions += 1,
             b';' | b'&' | b'|' => self.separators += 1,

@@ -40,6 +40,8 @@ const MAX_COMMANDS: usize = 300;
 pub const MAX_DEPTH: usize = 8;
 /// The most directories that are followed at once.
 const MAX_DIRECTORIES: usize = 8;
+/// The most words of an argument vector that reasons show.
+const MAX_ARGV: usize = 64;
 /// The most reasons kept; the class takes all into account.
 const MAX_REASONS: usize = 64;
 
@@ -134,6 +136,14 @@ impl Judge {
             affected: BTreeSet::new(),
             flags: Flags::default(),
             commands: 0,
+        }
+    }
+
+    /// From here on reasons show these words as the argument vector.
+    pub fn argv_of(&mut self, words: &[Word<'_>]) {
+        self.argv = words.iter().take(MAX_ARGV).map(Word::shown).collect();
+        if words.len() > MAX_ARGV {
+            self.argv.push("…".to_owned());
         }
     }
 

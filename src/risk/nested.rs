@@ -106,8 +106,8 @@ impl Judge {
             );
         }
         // `timeout 0` sets no limit.
-        let own = self.argv.len().saturating_sub(words.len());
-        let limit = !self.argv[..own].iter().any(|word| word.trim_matches(|c: char| !c.is_ascii_digit()) == "0");
+        let zero = |word: &String| word.trim_matches(|c: char| !c.is_ascii_digit()) == "0";
+        let limit = !self.argv.iter().take_while(|word| **word != words[0].text).any(zero);
         self.argv_of(words);
         let detached = self.detached;
         self.detached |= matches!(entry.name, "nohup" | "setsid" | "env" | "nsenter");
@@ -119,11 +119,6 @@ impl Judge {
         }
         self.locus = locus;
         self.detached = detached;
-    }
-
-    /// From here on reasons show these words as the argument vector.
-    pub fn argv_of(&mut self, words: &[Word<'_>]) {
-        self.argv = words.iter().map(Word::shown).collect();
     }
 
     /// Judges words that are joined by blanks and read by a shell.

@@ -24,7 +24,7 @@ impl Judge {
             self.named.extend(argv.iter().flat_map(guests::named));
         }
         let outer = (std::mem::take(&mut self.argv), self.span.clone());
-        self.argv = argv.iter().map(Word::shown).collect();
+        self.argv_of(&argv);
         self.locate(words);
         let before = self.reasons();
         self.assignments(assignments, !argv.is_empty());

@@ -45,24 +45,87 @@ fn text(words: &[Word<'_>]) -> Input {
     Input::Text(words.join(" "))
 }
 
-/// Whether a command prints digits only: the last of its pipeline counts or filters.
+/// Whether a command prints numbers only: it counts, filters digits, or takes a column of what the kernel counts.
 pub fn prints_number(command: &Node, vars: &dyn Variables) -> bool {
-    let last = match &command.kind {
-        NodeKind::Pipeline { commands, .. } => commands.last(),
-        _ => Some(command),
+    let commands = match &command.kind {
+        NodeKind::Pipeline { commands, .. } => commands.as_slice(),
+        _ => std::slice::from_ref(command),
     };
-    let Some(Node { kind: NodeKind::Command { words, .. }, .. }) = last else { return false };
-    let words: Vec<Word<'_>> =
-        words.iter().flat_map(|node| expansion::read(node, vars, &mut Found::default())).collect();
-    let texts: Vec<&str> = words.iter().filter_map(Word::literal).collect();
-    texts.len() == words.len()
-        && matches!(
-            texts.as_slice(),
-            ["wc", "-l" | "-c" | "-w" | "-m"]
-                | ["nproc"]
-                | ["id", "-u" | "-g"]
-                | ["date", "+%s"]
-                | ["grep", "-c" | "-ic" | "-vc", _]
-                | ["tr", "-dc" | "-cd", "0-9" | "[:digit:]" | "[0-9]"]
-        )
+    let mut stages = Vec::with_capacity(commands.len());
+    for command in commands {
+        let NodeKind::Command { words, assignments, .. } = &command.kind else { continue };
+        let words: Vec<Word<'_>> =
+            words.iter().flat_map(|node| expansion::read(node, vars, &mut Found::default())).collect();
+        stages.push(if assignments.is_empty() { words } else { Vec::new() });
+    }
+    stages.len() == commands.len()
+        && (stages.last().is_some_and(|last| counts(last))
+            || stages
+                .split_first()
+                .is_some_and(|(first, rest)| is_measured(first) && rest.iter().all(|it| selects(it))))
+}
+
+/// Commands that print digits whatever they read.
+fn counts(words: &[Word<'_>]) -> bool {
+    let texts: Vec<&str> = words.iter().map(|word| word.literal().unwrap_or("…")).collect();
+    match texts.as_slice() {
+        ["wc", "-l" | "-c" | "-w" | "-m"]
+        | ["nproc"]
+        | ["nproc", "--all"]
+        | ["id", "-u" | "-g"]
+        | ["grep", "-c" | "-ic" | "-vc" | "-ci" | "-cv", _]
+        | ["tr", "-dc" | "-cd", "0-9" | "[:digit:]" | "[0-9]"]
+        | ["stat", "-c", "%s" | "%Y" | "%X" | "%Z" | "%u" | "%g", _] => true,
+        ["date", options @ .., "+%s"] => {
+            matches!(options, [] | ["-u"] | ["-d" | "-r", _] | ["-u", "-d" | "-r", _])
+                && !words.iter().any(|it| it.splits)
+        }
+        _ => false,
+    }
+}
+
+/// Files in which the kernel itself writes what it counts; nobody else's text is in them.
+const COUNTERS: &[&str] = &[
+    "/proc/meminfo",
+    "/proc/loadavg",
+    "/proc/uptime",
+    "/proc/stat",
+    "/proc/vmstat",
+    "/sys/class/thermal/",
+    "/sys/fs/cgroup/memory.",
+    "/sys/fs/cgroup/cpu.",
+    "/sys/devices/system/cpu/",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/fs/file-",
+    "/proc/sys/net/netfilter/nf_conntrack_",
+];
+
+/// Commands that print what the kernel counts, by themselves or from such files.
+fn is_measured(words: &[Word<'_>]) -> bool {
+    let Some((name, rest)) = words.split_first() else { return false };
+    match name.literal() {
+        Some("free" | "nproc" | "uptime") => rest.iter().all(|word| word.value == Value::Known),
+        Some("cat") => !rest.is_empty() && rest.iter().all(is_counter),
+        Some("awk" | "grep" | "cut" | "head" | "tail") => {
+            rest.last().is_some_and(is_counter) && selects(&words[..words.len() - 1])
+        }
+        _ => false,
+    }
+}
+
+fn is_counter(word: &Word<'_>) -> bool {
+    word.value <= Value::Tail && !word.text.contains("..") && COUNTERS.iter().any(|file| word.text.starts_with(file))
+}
+
+/// Filters that print a part of what they read and nothing of their own.
+fn selects(words: &[Word<'_>]) -> bool {
+    let Some(texts) = words.iter().map(Word::literal).collect::<Option<Vec<_>>>() else { return false };
+    match texts.as_slice() {
+        ["tr", "-d", _] => true,
+        ["head" | "tail" | "cut" | "grep", ..] => texts.iter().all(|text| !text.contains(['[', '$'])),
+        ["awk", program] | ["awk", "-F", _, program] => {
+            program.chars().all(|c| c.is_ascii_alphanumeric() || "/_{}$ ^:=+*-;,%.".contains(c))
+        }
+        _ => false,
+    }
 }
