@@ -59,6 +59,7 @@ pub fn forget(judge: &mut Judge, nodes: &[&Node]) {
     let mut all = false;
     for node in nodes {
         visit(node, &mut |node| collect(node, &mut names, &mut all));
+        visit(node, &mut |node| all |= judge.functions.iter().any(|function| function.name == command(node)));
     }
     if all {
         judge.forget_variables();

@@ -7,6 +7,7 @@ use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 use super::{
     Affected, Flags, Locus, Reason, Verdict,
     effect::Effect,
+    functions::Function,
     table::Tables,
     word::{Binding, Value, Variables, Word},
 };
@@ -66,7 +67,7 @@ pub struct Judge {
     /// What the next nested text gets as `$0`, `$1` ….
     pub arguments: Vec<Binding>,
     /// Functions defined by this script.
-    pub functions: Vec<String>,
+    pub functions: Vec<Function>,
     /// Guests that words of the present command name, or of the substitutions in it.
     pub named: Vec<Affected>,
     /// How many wrappers the present command is inside of.
@@ -281,7 +282,7 @@ impl Judge {
     pub fn isolated(&mut self, judge: impl FnOnce(&mut Self)) {
         let saved = (self.variables.clone(), self.plain_splitting, self.directories.clone(), self.functions.len());
         judge(self);
-        self.functions.truncate(saved.3);
+        self.retire(saved.3);
         (self.variables, self.plain_splitting, self.directories, _) = saved;
     }
 
@@ -292,7 +293,12 @@ impl Judge {
         self.conditions += 1;
         judge(self);
         self.conditions -= 1;
-        self.functions.truncate(functions);
+        self.retire(functions);
+        self.forget_changes(&saved);
+    }
+
+    /// Nothing is known any more about variables that are not what they were.
+    pub fn forget_changes(&mut self, saved: &[(String, Binding)]) {
         for (name, value) in &mut self.variables {
             if !saved.iter().any(|(known, before)| known == name && before == value) {
                 *value = Binding::Data;

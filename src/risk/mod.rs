@@ -9,6 +9,7 @@ mod condition;
 mod effect;
 mod environment;
 mod expansion;
+mod functions;
 mod guard;
 mod guests;
 mod judge;
@@ -45,6 +46,7 @@ pub fn classify(command: &str, locus: Locus) -> Verdict {
 fn classify_by(tables: &'static table::Tables, command: &str, locus: Locus) -> Verdict {
     let mut judge = judge::Judge::new(tables, locus);
     judge.script(command);
+    judge.retire(0);
     judge.verdict()
 }
 

@@ -160,6 +160,7 @@ impl Judge {
         {
             self.find(Risk::Destructive, "shell:placeholder", "file names become code", Some("pass {} as an argument"));
         }
+        self.may_call_all();
         let arguments = std::mem::take(&mut self.arguments).into_iter().enumerate();
         let arguments = arguments.map(|(at, binding)| (at.to_string(), binding)).collect();
         let variables = std::mem::replace(&mut self.variables, arguments);
@@ -168,6 +169,7 @@ impl Judge {
         (self.shell, self.nested, self.plain_splitting, self.substitutions) = (shell, true, true, 0);
         self.depth += 1;
         self.script(text);
+        self.retire(0);
         self.depth -= 1;
         (self.shell, self.nested, self.plain_splitting, self.substitutions) = saved;
         self.variables = variables;

@@ -164,16 +164,6 @@ impl Judge {
         }
     }
 
-    /// Whether the shell itself runs one of the script's functions, which were judged where they stand.
-    fn calls_function(&mut self, argv: &[Word<'_>]) -> bool {
-        let function =
-            argv.first().and_then(Word::literal).is_some_and(|name| self.functions.iter().any(|known| known == name));
-        if function {
-            self.forget_variables();
-        }
-        function && !argv[0].expanded
-    }
-
     /// Finds the command's table entry and judges by it.
     pub fn dispatch(&mut self, argv: &[Word<'_>]) {
         let Some(head) = argv.first() else { return };

@@ -146,6 +146,8 @@ pub struct Verb {
 pub struct Entry {
     /// The name that reasons use.
     pub name: &'static str,
+    /// The table that it stands in.
+    pub table: &'static str,
     /// How it reads options.
     pub style: Style,
     /// Options before a verb, and the whole form of a command without verbs.

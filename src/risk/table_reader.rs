@@ -27,7 +27,7 @@ impl Tables {
         let (head, rest) = line.split_once(' ').unwrap_or((line, ""));
         match head {
             "" | "#" => Ok(()),
-            "cmd" => self.start(rest),
+            "cmd" => self.start(rest, place.0),
             ">" => self.example(rest, place),
             ">*" => self.examples(rest, place),
             _ => {
@@ -37,12 +37,13 @@ impl Tables {
         }
     }
 
-    fn start(&mut self, names: &'static str) -> Result<(), &'static str> {
+    fn start(&mut self, names: &'static str, table: &'static str) -> Result<(), &'static str> {
         let mut names = names.split_whitespace();
         let name = names.next().ok_or("no name")?;
         let at = self.entries.len();
         self.entries.push(Arc::new(Entry {
             name,
+            table,
             style: Style::Gnu,
             form: Form { rest: Some(Kind::Any), ..Form::default() },
             verbs: Vec::new(),

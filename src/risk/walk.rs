@@ -217,29 +217,6 @@ impl Judge {
         super::source::of(&argv)
     }
 
-    fn function(&mut self, name: &str, body: &Node) {
-        if self.tables.command(name).is_some() || self.functions.iter().any(|known| known == name) {
-            self.find(
-                Risk::Destructive,
-                "shell:shadowing",
-                format!("gives the name of a command, {name}, another meaning"),
-                Some("choose a name that no command has"),
-            );
-        }
-        if assigned::calls(body, name) {
-            self.find(Risk::Destructive, "shell:recursion", format!("the function {name} calls itself"), None);
-        }
-        self.functions.push(name.to_owned());
-        assigned::forget(self, &[body]);
-        // Where it is called, anything may come through a pipe.
-        let input = std::mem::replace(&mut self.input, Input::Opaque);
-        self.isolated(|judge| {
-            judge.forget_variables();
-            judge.node(body);
-        });
-        self.input = input;
-    }
-
     /// Judges the expansions in a piece of text that stands as it would between double quotes.
     pub fn fragment(&mut self, raw: &str) {
         if self.depth > MAX_DEPTH {

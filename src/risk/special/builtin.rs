@@ -116,6 +116,12 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
                     None,
                 );
             }
+            None if command == "unset" && judge.functions.iter().any(|function| function.name == name) => judge.find(
+                Risk::Destructive,
+                "unset:function",
+                format!("{name} is a function before and something else after"),
+                None,
+            ),
             None if command == "unset" => judge.bind(name, Binding::Data),
             None => {}
         }
@@ -252,6 +258,11 @@ pub fn kill(judge: &mut Judge, argv: &[Word<'_>]) {
     } else if signal != "0" {
         judge.find(Risk::ConfigMutation, "kill:process", "ends a process", None);
     }
+}
+
+/// `shift`: which parameter is which is not followed.
+pub fn shift(judge: &mut Judge, _argv: &[Word<'_>]) {
+    judge.forget_parameters();
 }
 
 /// `cd DIRECTORY`, `pushd DIRECTORY`.

@@ -22,6 +22,7 @@ use super::{judge::Judge, rule::Case, word::Word};
 pub fn raw(judge: &mut Judge, rule: &str, argv: &[Word<'_>]) -> bool {
     match rule {
         "cd" => builtin::cd(judge, argv),
+        "shift" => builtin::shift(judge, argv),
         "mapfile" => builtin::mapfile(judge, argv),
         "kill" => builtin::kill(judge, argv),
         "kill-by-name" => builtin::kill_by_name(judge, argv),

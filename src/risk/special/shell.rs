@@ -3,10 +3,10 @@
 use crate::{
     api::Risk,
     risk::{
-        Locus,
+        Locus, functions,
         judge::{Input, Judge, Shell},
         rule::{Case, general, options_only},
-        word::{Binding, Value, Word},
+        word::{Value, Word},
     },
 };
 
@@ -27,7 +27,7 @@ pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 fetched(judge, code.fetched.as_deref().unwrap_or(""));
             }
             Some(code) => {
-                judge.arguments = case.args.operands[1..].iter().map(as_argument).collect();
+                judge.arguments = case.args.operands[1..].iter().map(functions::parameter).collect();
                 judge.nested_word(code, shell, case.name);
                 judge.arguments.clear();
             }
@@ -49,15 +49,6 @@ pub fn shell(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 judge.suspect(case.name, &case.args.operands);
             }
         }
-    }
-}
-
-/// What is known about a positional parameter.
-fn as_argument(word: &Word<'_>) -> Binding {
-    match word.value {
-        Value::Known => Binding::Text(word.text.to_string()),
-        Value::Tail => Binding::Prefix(word.text.to_string()),
-        Value::Data | Value::Open => Binding::Data,
     }
 }
 
