@@ -185,15 +185,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                 self.digits();
             }
             NodeKind::ParamIndirect { .. } => self.obfuscated("an indirect expansion"),
-            NodeKind::CommandSubstitution { command, .. } if source::prints_number(command, self.vars) => {
-                self.found.commands.push((command, Kind::Command));
-                self.digits();
-            }
-            NodeKind::CommandSubstitution { command, .. } => {
-                self.found.commands.push((command, Kind::Command));
-                self.substituted = true;
-                self.unknown(Value::Data, !quoted);
-            }
+            NodeKind::CommandSubstitution { command, .. } => self.substitution(command, quoted),
             NodeKind::ProcessSubstitution { direction, command } => {
                 self.found.bash_only = true;
                 let kind = if direction.starts_with('>') { Kind::WriteTo } else { Kind::ReadFrom };
@@ -207,6 +199,22 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             }
             NodeKind::BraceExpansion { content } => self.braces(content),
             _ => self.obfuscated("syntax that is not understood"),
+        }
+    }
+
+    /// `$(…)`: digits, a text that stands for what is printed, or something not known.
+    fn substitution(&mut self, command: &'a Node, quoted: bool) {
+        self.found.commands.push((command, Kind::Command));
+        if source::prints_number(command, self.vars) {
+            return self.digits();
+        }
+        self.substituted = true;
+        match source::stand_in(command, self.vars) {
+            Some(text) => {
+                self.expanded = true;
+                self.push_str(&text);
+            }
+            None => self.unknown(Value::Data, !quoted),
         }
     }
 

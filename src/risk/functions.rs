@@ -96,7 +96,8 @@ impl Judge {
             self.call(at, None);
             (self.variables, self.directories, self.input) = (variables, directories, input);
         }
-        self.functions.truncate(from);
+        let gone = self.functions.drain(from..).map(|function| function.name);
+        self.retired.extend(gone);
     }
 
     /// Code that is judged on its own may call every function, with any parameters.
@@ -104,6 +105,11 @@ impl Judge {
         for at in 0..self.functions.len() {
             self.call(at, None);
         }
+    }
+
+    /// Whether the script defines such a function, or did so in a part that may not have run.
+    pub fn may_be_function(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| function.name == name) || self.retired.iter().any(|known| known == name)
     }
 
     /// Nothing is known about `$1`, `$2` … any more.

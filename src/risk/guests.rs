@@ -19,6 +19,7 @@ const MARKS: &[(&str, &str)] = &[
     ("/qemu-server/", "./"),
     ("/images/", "/"),
     ("/private/", "/"),
+    ("/firewall/", "."),
     ("/run/lxc/lock/pve-config-", "."),
     ("/qemu.slice/", "."),
     // Units and processes.

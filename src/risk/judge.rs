@@ -68,6 +68,8 @@ pub struct Judge {
     pub arguments: Vec<Binding>,
     /// Functions defined by this script.
     pub functions: Vec<Function>,
+    /// Names of functions that may have been defined in a part that may or may not have run.
+    pub retired: Vec<String>,
     /// Guests that words of the present command name, or of the substitutions in it.
     pub named: Vec<Affected>,
     /// How many wrappers the present command is inside of.
@@ -119,6 +121,7 @@ impl Judge {
             conditions: 0,
             arguments: Vec::new(),
             functions: Vec::new(),
+            retired: Vec::new(),
             named: Vec::new(),
             wrappers: 0,
             rounds: 0,

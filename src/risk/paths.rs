@@ -76,13 +76,31 @@ const SECRET_PREFIX: &[&str] = &[
     "/etc/letsencrypt/archive",
     "/etc/mysql/debian.cnf",
 ];
-const SECRET_SUFFIX: &[&str] =
-    &[".key", ".pem", ".p12", ".pfx", ".kdbx", ".env", "/environ", ".jks", "id_rsa", "id_ed25519", "id_ecdsa", ".pw"];
+const SECRET_SUFFIX: &[&str] = &[
+    ".key",
+    ".pem",
+    ".p12",
+    ".pfx",
+    ".kdbx",
+    ".env",
+    "/environ",
+    ".jks",
+    "id_rsa",
+    "id_ed25519",
+    "id_ecdsa",
+    ".pw",
+    "/config/config.php",
+    "/wp-config.php",
+    "/gitea/app.ini",
+    "/sasl_passwd",
+    ".htpasswd",
+    "/redis.conf",
+];
 
 /// Whether reading a path shows secrets.
 pub fn is_secret(path: &str, whole: bool) -> bool {
     let path = normalise(path);
-    if path.ends_with(".pub") {
+    if path.ends_with(".pub") || is_certificate(&path) {
         return false;
     }
     let key = path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub");
@@ -95,6 +113,14 @@ pub fn is_secret(path: &str, whole: bool) -> bool {
         || path.contains("/.ssh/id_") && !path.ends_with(".pub")
         || SECRET_PREFIX.iter().any(|prefix| path.starts_with(prefix))
         || (whole && SECRET_SUFFIX.iter().any(|suffix| path.ends_with(suffix)))
+}
+
+/// Whether a file holds certificates, which are public, and no key.
+fn is_certificate(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or("");
+    name.ends_with(".pem")
+        && ["cert", "chain", "ca.", "-ca", "pve-ssl"].iter().any(|mark| name.contains(mark))
+        && !name.contains("key")
 }
 
 /// Files that a pattern is tried on.
@@ -234,7 +260,8 @@ const DATA: &[&str] = &[
     "/var/lib/influxdb/",
 ];
 /// Files whose writing changes only something that runs.
-const SETTINGS: &[&str] = &["/proc/sys/net/", "/proc/sys/vm/", "/proc/sys/fs/", "/sys/class/leds/"];
+const SETTINGS: &[&str] =
+    &["/proc/sys/net/", "/proc/sys/vm/", "/proc/sys/fs/", "/sys/class/leds/", "/sys/module/zfs/parameters/"];
 /// Files that lose what is written to them, or show it.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/fd/1", "/dev/fd/2"];
 

@@ -343,7 +343,7 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             }
         }
         Kind::Mode => {
-            if sets_identity(&word.text) {
+            if sets_identity(&word.text, guest) {
                 judge.find(Risk::Destructive, format!("{name}:setuid"), "gives a program another user's rights", None);
             }
         }
@@ -352,14 +352,18 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
 
 /// A file or directory is removed: only a literal path to something temporary is not a loss.
 fn lose(judge: &mut Judge, name: &str, word: &Word<'_>) {
-    let temporary = word.value == Value::Known && paths::is_temporary(&word.text);
+    // `"$tmp"/*` is everything when there is no $tmp.
+    let wide = word.glob && word.expanded;
+    let temporary = word.value == Value::Known && paths::is_temporary(&word.text) && !wide;
     let risk = if temporary { Risk::ConfigMutation } else { Risk::Destructive };
     judge.find(risk, format!("{name}:remove"), format!("removes {}", word.shown()), None);
 }
 
-fn sets_identity(mode: &str) -> bool {
+/// In a guest the group's identity alone is what shared directories have: `chmod 2775`.
+fn sets_identity(mode: &str, guest: bool) -> bool {
     if mode.bytes().all(|b| b.is_ascii_digit()) {
-        return mode.len() >= 4 && !matches!(mode.as_bytes()[mode.len() - 4], b'0' | b'1');
+        let special = mode.len().checked_sub(4).map_or(b'0', |at| mode.as_bytes()[at]);
+        return !(matches!(special, b'0' | b'1') || guest && matches!(special, b'2' | b'3'));
     }
     mode.split(',').any(|part| part.contains('s') && !part.contains('-'))
 }

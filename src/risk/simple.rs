@@ -192,7 +192,9 @@ impl Judge {
                 Some("name the command literally"),
             );
         };
-        if !text.is_ascii() || argv.iter().any(|word| word.text.starts_with('-') && !word.text.is_ascii()) {
+        if !text.is_ascii()
+            || argv.iter().any(|word| word.text.starts_with('-') && !word.text.replace(source::PLAIN, "").is_ascii())
+        {
             return self.find(
                 Risk::Destructive,
                 "shell:lookalike",

@@ -45,6 +45,43 @@ fn text(words: &[Word<'_>]) -> Input {
     Input::Text(words.join(" "))
 }
 
+/// What stands for text that is not known but holds neither blanks nor anything that a shell, sed or a path minds.
+pub const PLAIN: &str = "…";
+
+/// A text that may stand for what a command prints: a name of the system, a date, a new temporary file.
+pub fn stand_in(command: &Node, vars: &dyn Variables) -> Option<String> {
+    let NodeKind::Command { words, assignments, redirects } = &command.kind else { return None };
+    if !assignments.is_empty() || redirects.iter().any(|it| !matches!(it.kind, NodeKind::Redirect { fd: 2, .. })) {
+        return None;
+    }
+    let words: Vec<Word<'_>> =
+        words.iter().flat_map(|node| expansion::read(node, vars, &mut Found::default())).collect();
+    let texts = words.iter().map(Word::literal).collect::<Option<Vec<_>>>()?;
+    match texts.as_slice() {
+        ["hostname"]
+        | ["hostname", "-s" | "-f" | "--short" | "--fqdn"]
+        | ["uname", "-r" | "-m" | "-n" | "-s"]
+        | ["whoami" | "arch"]
+        | ["id", "-un" | "-gn"]
+        | ["lsb_release", "-cs" | "-rs" | "-is"]
+        | ["dpkg", "--print-architecture"] => Some(PLAIN.to_owned()),
+        ["date", options @ .., format]
+            if matches!(options, [] | ["-u"])
+                && format.strip_prefix('+').is_some_and(|format| {
+                    format.chars().all(|c| c.is_ascii_alphanumeric() || "%_-.:".contains(c))
+                        && !["%c", "%n", "%t", "%D", "%x", "%r", "%h"].iter().any(|it| format.contains(it))
+                }) =>
+        {
+            Some(PLAIN.to_owned())
+        }
+        ["mktemp"] | ["mktemp", "-d"] if vars.variable("TMPDIR").is_none() => Some(format!("/tmp/tmp.{PLAIN}")),
+        ["mktemp", "-d", template] | ["mktemp", template] if template.starts_with('/') && template.ends_with("XXX") => {
+            Some(format!("{}{PLAIN}", template.trim_end_matches('X')))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a command prints numbers only: it counts, filters digits, or takes a column of what the kernel counts.
 pub fn prints_number(command: &Node, vars: &dyn Variables) -> bool {
     let commands = match &command.kind {

@@ -116,7 +116,7 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
                     None,
                 );
             }
-            None if command == "unset" && judge.functions.iter().any(|function| function.name == name) => judge.find(
+            None if command == "unset" && judge.may_be_function(name) => judge.find(
                 Risk::Destructive,
                 "unset:function",
                 format!("{name} is a function before and something else after"),
@@ -284,7 +284,20 @@ pub fn usermod(judge: &mut Judge, argv: &[Word<'_>]) {
             || word.text.split([',', '=']).any(|part| ROOT.contains(&part))
             || matches!(
                 word.literal(),
-                Some("-o" | "--non-unique" | "0" | "-p" | "--password" | "-R" | "--root" | "-P" | "--prefix")
+                Some(
+                    "-L" | "--lock"
+                        | "-e"
+                        | "--expiredate"
+                        | "-o"
+                        | "--non-unique"
+                        | "0"
+                        | "-p"
+                        | "--password"
+                        | "-R"
+                        | "--root"
+                        | "-P"
+                        | "--prefix"
+                )
             )
     });
     let risk = if root || judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };

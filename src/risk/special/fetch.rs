@@ -18,6 +18,8 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         scheme(judge, name, url);
     }
     let local = case.args.operands.iter().all(is_local);
+    // Then what would be sent becomes a part of the URL.
+    let asks = case.has("G") || case.has("--get");
     let mut changing = false;
     for given in &case.args.given {
         let Some(value) = &given.value else { continue };
@@ -38,7 +40,7 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
             | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
                 body(judge, name, given.opt.name, value);
-                changing = true;
+                changing |= !asks;
             }
             "w" | "--write-out" if value.text.contains("%output") || value.value != Value::Known => {
                 judge.find(Risk::Destructive, "curl:write-out", "may write a file", None);
@@ -47,6 +49,9 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             "o" | "--output" | "O" | "--output-document" if !value.is("-") => judge.writes(value, name),
             _ => {}
         }
+    }
+    if changing {
+        judge.find(Risk::ConfigMutation, format!("{name}:sends"), "sends something to a server", None);
     }
     if changing && let Some(word) = case.args.operands.iter().find_map(|url| suspicion::loses(path_of(&url.text), true))
     {

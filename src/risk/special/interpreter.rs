@@ -48,6 +48,10 @@ const DESTRUCTIVE: &[&str] = &[
 /// `python3 -c CODE`, `perl -e CODE`, `node FILE`: code in a language that is not judged.
 pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
+    let php_asks = case.name.starts_with("php") && ["i", "l", "m"].iter().any(|option| case.has(option));
+    if php_asks || case.value(&["m"]).is_some_and(|module| module.is("json.tool")) && case.args.operands.len() < 2 {
+        return case.args.operands.iter().for_each(|file| judge.reads(file));
+    }
     let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
     let code =
         case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "E" | "r" | "--eval" | "--print"));

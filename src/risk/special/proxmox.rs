@@ -54,6 +54,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("create", "nodes/*/services/*/restart"),
     ("create", "nodes/*/replication/*/schedule_now"),
     ("create", "cluster/backup"),
+    ("create", "cluster/metrics/server/*"),
     ("create", "cluster/ha/resources"),
     ("create", "cluster/ha/groups"),
     ("create", "cluster/ha/rules"),

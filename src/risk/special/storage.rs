@@ -116,7 +116,9 @@ pub fn truncating(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 pub fn recursive_mode(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     let recursive = case.has("R") || case.has("--recursive");
-    for operand in case.args.operands.iter().skip(usize::from(!case.has("--reference"))) {
+    // chmod and chown have the mode or owner first, if no option says it.
+    let first = usize::from(case.entry.name != "setfacl" && !case.has("--reference"));
+    for operand in case.args.operands.iter().skip(first) {
         let path = paths::normalise(&operand.text);
         let top = path == "/" || (path.starts_with('/') && path.trim_end_matches('/').matches('/').count() < 2);
         let system =
