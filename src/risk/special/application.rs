@@ -17,7 +17,7 @@ const CONSOLES: &[&str] = &["occ", "artisan"];
 
 /// `php occ status` is `occ status`; false when the file is none that the tables know.
 pub fn php_console(judge: &mut Judge, case: &Case<'_, '_, '_>) -> bool {
-    let Some(file) = case.args.operands.first().filter(|_| case.entry.name == "php") else { return false };
+    let Some(file) = case.args.operands.first().filter(|_| case.name.starts_with("php")) else { return false };
     let Some(path) = file.literal().filter(|path| !paths::is_temporary(path)) else { return false };
     let Some(name) = CONSOLES.iter().find(|name| path.rsplit('/').next() == Some(**name)) else { return false };
     let Some(at) = case.argv.iter().position(|word| word.text == path) else { return false };
@@ -79,4 +79,16 @@ pub fn applet(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         Some(_) => judge.dispatch(&case.argv[1..]),
         None => judge.find(Risk::ConfigMutation, case.code("option"), "an option before the program", None),
     }
+}
+
+/// A line for a router's shell: `show` asks.
+pub fn router_line(judge: &mut Judge, word: &Word<'_>) {
+    let risk = match word.literal().and_then(|text| text.split_whitespace().next()) {
+        Some("show" | "sh" | "sho" | "ping" | "traceroute" | "exit" | "end") => return,
+        Some("configure" | "conf" | "write" | "wr" | "router" | "interface" | "ip" | "neighbor" | "exit-vrf") => {
+            Risk::ConfigMutation
+        }
+        _ => Risk::Destructive,
+    };
+    judge.find(risk, "vtysh:line", format!("{} is not known to change nothing", word.shown()), None);
 }

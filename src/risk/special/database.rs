@@ -160,7 +160,7 @@ pub fn sql(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         }
     }
     let inline =
-        case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "--command" | "--execute" | "-cmd"));
+        case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "q" | "--command" | "--execute" | "--query" | "-cmd"));
     let mut statements: Vec<&Word<'_>> = inline.filter_map(|given| given.value.as_ref()).collect();
     if case.entry.name == "sqlite3" {
         statements.extend(case.args.operands.iter().skip(1));

@@ -10,6 +10,7 @@ mod docker;
 mod expression;
 mod fetch;
 mod interpreter;
+mod mongo;
 mod proxmox;
 mod redis;
 mod sed;
@@ -118,6 +119,8 @@ pub const VALUES: &[&str] = &[
     "kube-path",
     "kubeconfig",
     "hypervisor",
+    "router-line",
+    "mongo",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -144,6 +147,8 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "setting" => application::setting(judge, case, word),
         "kube-path" => application::kube_path(judge, word),
         "kubeconfig" => application::kubeconfig(judge, word),
+        "router-line" => application::router_line(judge, word),
+        "mongo" => mongo::eval(judge, word),
         "hypervisor" => application::hypervisor(judge, word),
         "disk" => proxmox::disk(judge, word),
         _ => {}

@@ -28,5 +28,4 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("names", include_str!("names.risk")),
     ("media", include_str!("media.risk")),
     ("development", include_str!("development.risk")),
-    ("managers", include_str!("managers.risk")),
 ];
