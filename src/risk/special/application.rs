@@ -7,7 +7,7 @@ use crate::{
         judge::Judge,
         options::borrow,
         paths,
-        rule::{Case, options_only},
+        rule::{Case, options_only, report},
         word::Word,
     },
 };
@@ -74,6 +74,7 @@ pub fn hypervisor(judge: &mut Judge, word: &Word<'_>) {
 
 /// `k3s kubectl get` is `kubectl get`.
 pub fn applet(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    report(judge, case, case.form().effect, None);
     let first = case.argv.get(1).filter(|word| case.args.verb.is_some_and(|verb| word.is(verb.name)));
     match first {
         Some(_) => judge.dispatch(&case.argv[1..]),

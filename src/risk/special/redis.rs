@@ -94,8 +94,30 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     ];
     const FEEDS: &[&str] = &["monitor", "subscribe", "psubscribe", "ssubscribe"];
     const WRITES: &[&str] = &[
-        "set", "mset", "hset", "lpush", "rpush", "sadd", "zadd", "expire", "incr", "decr", "publish", "bgsave", "save",
-        "setex", "select", "persist", "setnx", "hincrby", "incrby", "decrby", "append", "zincrby", "xadd", "bgrewriteaof",
+        "set",
+        "mset",
+        "hset",
+        "lpush",
+        "rpush",
+        "sadd",
+        "zadd",
+        "expire",
+        "incr",
+        "decr",
+        "publish",
+        "bgsave",
+        "save",
+        "setex",
+        "select",
+        "persist",
+        "setnx",
+        "hincrby",
+        "incrby",
+        "decrby",
+        "append",
+        "zincrby",
+        "xadd",
+        "bgrewriteaof",
     ];
     options_only(judge, case);
     let words: Vec<String> = case.args.operands.iter().map(|word| word.text.to_ascii_lowercase()).collect();

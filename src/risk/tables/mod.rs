@@ -28,4 +28,9 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("names", include_str!("names.risk")),
     ("media", include_str!("media.risk")),
     ("development", include_str!("development.risk")),
+    ("packages-elsewhere", include_str!("packages-elsewhere.risk")),
+    ("database-tools", include_str!("database-tools.risk")),
+    ("secrets", include_str!("secrets.risk")),
+    ("monitoring", include_str!("monitoring.risk")),
+    ("schedulers", include_str!("schedulers.risk")),
 ];
