@@ -273,8 +273,11 @@ pub fn sql(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.find(Risk::ConfigMutation, format!("{}:other-system", case.name), "acts on another system", None);
         }
     }
-    let inline =
-        case.args.given.iter().filter(|given| matches!(given.opt.name, "c" | "e" | "--command" | "--execute" | "-cmd"));
+    let inline = case
+        .args
+        .given
+        .iter()
+        .filter(|given| matches!(given.opt.name, "c" | "e" | "q" | "--command" | "--execute" | "--query" | "-cmd"));
     let mut statements: Vec<&Word<'_>> = inline.filter_map(|given| given.value.as_ref()).collect();
     if case.entry.name == "sqlite3" {
         statements.extend(case.args.operands.iter().skip(1));

@@ -2,6 +2,7 @@
 //!
 //! A rule judges one command. `raw` rules read the argument vector themselves, `read` rules get it read by the table.
 
+mod application;
 mod awk;
 mod builtin;
 mod database;
@@ -9,6 +10,7 @@ mod docker;
 mod expression;
 mod fetch;
 mod interpreter;
+mod mongo;
 mod proxmox;
 mod redis;
 mod sed;
@@ -56,6 +58,7 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "stdin-code" => shell::deferred(judge, case),
         "sed" => sed::sed(judge, case),
         "awk" => awk::awk(judge, case),
+        "interpreter" if application::php_console(judge, case) => {}
         "interpreter" => interpreter::interpreter(judge, case),
         "fetch" => fetch::fetch(judge, case),
         "move" => storage::move_files(judge, case),
@@ -82,6 +85,7 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "rsync" => value::rsync(judge, case),
         "docker-run" => docker::docker_run(judge, case),
         "compose" => docker::compose(judge, case),
+        "applet" => application::applet(judge, case),
         "lxc-attach" => docker::lxc_attach(judge, case),
         "pvesh" => proxmox::pvesh(judge, case),
         "qm-guest-cmd" => proxmox::guest_command(judge, case),
@@ -111,6 +115,13 @@ pub const VALUES: &[&str] = &[
     "smart-log",
     "unset",
     "apt-package",
+    "kube-resource",
+    "setting",
+    "kube-path",
+    "kubeconfig",
+    "hypervisor",
+    "router-line",
+    "mongo",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -133,6 +144,13 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "span" => value::span(judge, word),
         "smart-log" => value::smart_log(judge, word),
         "unset" => value::unset(judge, word),
+        "kube-resource" => application::kube_resource(judge, case, word),
+        "setting" => application::setting(judge, case, word),
+        "kube-path" => application::kube_path(judge, word),
+        "kubeconfig" => application::kubeconfig(judge, word),
+        "router-line" => application::router_line(judge, word),
+        "mongo" => mongo::eval(judge, word),
+        "hypervisor" => application::hypervisor(judge, word),
         "disk" => proxmox::disk(judge, word),
         _ => {}
     }

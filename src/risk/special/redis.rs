@@ -51,10 +51,73 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "xlen",
         "xrange",
         "xinfo",
+        "hmget",
+        "hexists",
+        "hvals",
+        "hscan",
+        "sscan",
+        "zscan",
+        "zcount",
+        "zrank",
+        "zrevrange",
+        "zrangebyscore",
+        "sinter",
+        "sunion",
+        "srandmember",
+        "getrange",
+        "getbit",
+        "bitcount",
+        "expiretime",
+        "lpos",
+        "xpending",
+        "xrevrange",
+        "pfcount",
+        "geopos",
+        "geosearch",
+        "lolwut",
     ];
+    // Settings that say where files are written, or who may come in.
+    const GUARDED: &[&str] = &[
+        "dir",
+        "dbfilename",
+        "appendfilename",
+        "appenddirname",
+        "logfile",
+        "requirepass",
+        "masterauth",
+        "masteruser",
+        "protected-mode",
+        "bind",
+        "port",
+        "appendonly",
+        "save",
+    ];
+    const FEEDS: &[&str] = &["monitor", "subscribe", "psubscribe", "ssubscribe"];
     const WRITES: &[&str] = &[
-        "set", "mset", "hset", "lpush", "rpush", "sadd", "zadd", "expire", "incr", "decr", "publish", "bgsave", "save",
-        "setex", "select", "persist",
+        "set",
+        "mset",
+        "hset",
+        "lpush",
+        "rpush",
+        "sadd",
+        "zadd",
+        "expire",
+        "incr",
+        "decr",
+        "publish",
+        "bgsave",
+        "save",
+        "setex",
+        "select",
+        "persist",
+        "setnx",
+        "hincrby",
+        "incrby",
+        "decrby",
+        "append",
+        "zincrby",
+        "xadd",
+        "bgrewriteaof",
     ];
     /// Settings that change neither files nor rights.
     const SETTINGS: &[&str] = &[
@@ -88,6 +151,15 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         | ["client", "list" | "info", ..]
         | ["cluster", "info" | "nodes", ..]
         | ["acl", "list" | "whoami", ..] => Risk::ReadOnly,
+        ["config", "set", name, ..] if GUARDED.contains(name) => Risk::Destructive,
+        ["acl", "log", "reset"] | ["config", "set" | "rewrite" | "resetstat", ..] => Risk::ConfigMutation,
+        [first, ..] if FEEDS.contains(first) => Risk::ReadOnly,
+        ["pubsub", "channels" | "numsub" | "numpat" | "shardchannels", ..]
+        | ["client", "id" | "getname" | "trackinginfo", ..]
+        | ["cluster", "slots" | "shards" | "myid" | "keyslot" | "countkeysinslot" | "links", ..]
+        | ["acl", "users" | "cat" | "log" | "getuser", ..]
+        | ["module", "list"]
+        | ["script", "exists", ..] => Risk::ReadOnly,
         ["slowlog" | "latency", "reset", ..] | ["memory", "purge", ..] => Risk::ConfigMutation,
         ["config", "set", name, _] if SETTINGS.contains(name) => Risk::ConfigMutation,
         ["config", "rewrite"] => Risk::ConfigMutation,
@@ -95,6 +167,15 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         [first, ..] if WRITES.contains(first) => Risk::ConfigMutation,
         _ => Risk::Destructive,
     };
+    let secret = |word: &str| ["pass", "auth", "*"].iter().any(|mark| word.contains(mark));
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["config", "get", names @ ..] if names.iter().any(|name| secret(name)) => {
+            judge.flag(Effect { sensitive: true, ..Effect::READ });
+        }
+        ["acl", "list" | "getuser", ..] => judge.flag(Effect { sensitive: true, ..Effect::READ }),
+        [first, ..] if FEEDS.contains(first) => judge.flag(Effect { endless: true, ..Effect::READ }),
+        _ => {}
+    }
     let risk = if known { risk } else { risk.max(Risk::ConfigMutation) };
     if risk > Risk::ReadOnly {
         judge.find(risk, "redis-cli:command", "changes or loses data, or is not known", None);
