@@ -52,7 +52,8 @@ impl<'e> Case<'e, '_, '_> {
             return true;
         }
         let mut pretending = args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
-        pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()))
+        pretending.peek().is_some()
+            && pretending.all(|given| matches!(given.opt.takes, Takes::Value(_)) || is_true(given.value.as_ref()))
     }
 
     /// Whether an option was given.

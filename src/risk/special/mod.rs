@@ -9,7 +9,9 @@ mod docker;
 mod expression;
 mod fetch;
 mod interpreter;
+mod looking;
 mod proxmox;
+mod raid;
 mod redis;
 mod sed;
 mod shell;
@@ -69,7 +71,6 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "s-client" => fetch::s_client(judge, case),
         "umount" => storage::umount(judge, case),
         "parted" => storage::parted(judge, case),
-        "zpool-import" => storage::zpool_import(judge, case),
         "git" => value::git(judge, case),
         "mount" => storage::mount(judge, case),
         "docker-cp" => docker::docker_cp(judge, case),
@@ -79,12 +80,17 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "ping" => value::ping(judge, case),
         "net-tool" => value::net_tool(judge, case),
         "rsync" => value::rsync(judge, case),
+        "docker-inspect" => docker::docker_inspect(judge, case),
+        "one-command" => looking::one_command(judge, case),
+        "taskset" => looking::taskset(judge, case),
+        "at" => looking::at(judge, case),
         "docker-run" => docker::docker_run(judge, case),
         "compose" => docker::compose(judge, case),
         "lxc-attach" => docker::lxc_attach(judge, case),
         "pvesh" => proxmox::pvesh(judge, case),
         "qm-guest-cmd" => proxmox::guest_command(judge, case),
         "firewall" => expression::firewall(judge, case),
+        "raid" => raid::raid(judge, case),
         _ => return false,
     }
     true
@@ -110,6 +116,10 @@ pub const VALUES: &[&str] = &[
     "smart-log",
     "unset",
     "apt-package",
+    "peer",
+    "debugfs",
+    "show",
+    "jump",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -133,6 +143,10 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "smart-log" => value::smart_log(judge, word),
         "unset" => value::unset(judge, word),
         "disk" => proxmox::disk(judge, word),
+        "debugfs" => storage::debugfs(judge, word),
+        "show" => looking::show(judge, word),
+        "jump" => looking::jump(judge, word),
+        "peer" => looking::peer(judge, case, word),
         _ => {}
     }
 }
