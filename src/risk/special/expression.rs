@@ -338,6 +338,9 @@ fn ip_object(judge: &mut Judge, object: &str, words: &[Option<&str>]) {
     };
     match verb {
         "list" | "lst" | "show" | "get" | "help" | "save" | "showdump" | "afstats" | "xstats" | "metrics" => {}
+        "add" | "append" | "prepend" if words.iter().any(|word| matches!(word, Some("prohibit" | "blackhole"))) => {
+            judge.find(Risk::Destructive, format!("ip:{object}-{verb}"), "refuses what it matches", None);
+        }
         "add" | "append" | "prepend" | "test" => {
             judge.find(Risk::ConfigMutation, format!("ip:{object}-{verb}"), "changes the network", None);
         }

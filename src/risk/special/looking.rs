@@ -65,3 +65,11 @@ pub fn at(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
     super::shell::deferred(judge, case);
 }
+
+/// `hdparm -W /dev/sda` shows, `hdparm -W 0 /dev/sda` sets: what is no device is a value.
+pub fn devices(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    if case.args.operands.iter().any(|word| !word.text.starts_with('/')) {
+        judge.find(Risk::ConfigMutation, format!("{}:set", case.name), "sets a property of the disk", None);
+    }
+}

@@ -82,6 +82,7 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "rsync" => value::rsync(judge, case),
         "docker-inspect" => docker::docker_inspect(judge, case),
         "one-command" => looking::one_command(judge, case),
+        "devices" => looking::devices(judge, case),
         "taskset" => looking::taskset(judge, case),
         "at" => looking::at(judge, case),
         "docker-run" => docker::docker_run(judge, case),

@@ -199,6 +199,10 @@ pub fn parted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                         | "GiB"
                         | "GB"
                         | "MB"
+                        | "TB"
+                        | "TiB"
+                        | "KiB"
+                        | "%"
                         | ";"
                         | "quit"
                 )

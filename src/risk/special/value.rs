@@ -170,7 +170,7 @@ pub fn ping(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 
 /// `service NAME ACTION`.
 pub fn service(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    if case.args.operands.is_empty() && case.argv.iter().any(|word| word.is("--status-all")) {
+    if case.argv.len() == 2 && case.argv[1..].iter().any(|word| word.is("--status-all") || word.is("--list")) {
         return;
     }
     let (Some(name), Some(action)) = (case.args.operands.first(), case.args.operands.get(1)) else {
