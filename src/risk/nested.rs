@@ -45,6 +45,11 @@ pub fn runs_something(case: &Case<'_, '_, '_>) -> bool {
     runs && words.iter().any(|word| !word.text.contains('='))
 }
 
+/// Whether an option takes the place of a command: `numactl --hardware`.
+fn ends(case: &Case<'_, '_, '_>) -> bool {
+    case.args.given.iter().any(|given| given.opt.effect.ends)
+}
+
 fn without_command(judge: &mut Judge, case: &Case<'_, '_, '_>, remote: Option<Kind>) {
     if remote == Some(Kind::On)
         && let Input::Text(text) = judge.input.clone()
@@ -59,7 +64,7 @@ fn without_command(judge: &mut Judge, case: &Case<'_, '_, '_>, remote: Option<Ki
             "opens a shell for a person",
             Some("name the command that shall run there"),
         );
-    } else if case.entry.style == Style::Posix && case.argv.len() > 1 {
+    } else if case.entry.style == Style::Posix && case.argv.len() > 1 && !ends(case) {
         judge.find(Risk::ConfigMutation, case.code("no-command"), "runs no command that is known", None);
     }
 }

@@ -121,6 +121,7 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
         };
         self.verb_words.push(text);
         match find_verb(self.entry, &self.verb_words) {
+            Found::Verb(_) if self.goes_on() => {}
             Found::Verb(verb) => {
                 self.out.verb = Some(verb);
                 self.verb_words.clear();
@@ -131,6 +132,22 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
                 self.verb_words.clear();
             }
         }
+    }
+
+    /// Whether the words read so far are the beginning of a longer verb: `sensor` of `sensor thresh`.
+    ///
+    /// An option's value may stand between the two, so any later word counts; of two readings the longer one does.
+    fn goes_on(&self) -> bool {
+        let depth = self.verb_words.len();
+        let longer = self.entry.verbs.iter().any(|verb| verb.name.split(' ').nth(depth).is_some());
+        let mut words = self.verb_words.clone();
+        longer
+            && self.words[self.at..].iter().any(|word| {
+                let Some(text) = word.literal() else { return false };
+                words.truncate(depth);
+                words.push(text);
+                !matches!(find_verb(self.entry, &words), Found::Nothing)
+            })
     }
 
     fn option(&mut self, text: &'w str) {

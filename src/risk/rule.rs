@@ -52,7 +52,8 @@ impl<'e> Case<'e, '_, '_> {
             return true;
         }
         let mut pretending = args.given.iter().filter(|given| given.opt.effect.pretend).peekable();
-        pretending.peek().is_some() && pretending.all(|given| is_true(given.value.as_ref()))
+        pretending.peek().is_some()
+            && pretending.all(|given| matches!(given.opt.takes, Takes::Value(_)) || is_true(given.value.as_ref()))
     }
 
     /// Whether an option was given.
@@ -272,7 +273,8 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
         }
         Kind::Read => judge.reads(word),
         Kind::Name => {
-            if word.substituted && word.ending.contains('.') {
+            let asks_below = word.ending.contains('.') || word.text.contains("….");
+            if word.substituted && asks_below {
                 judge.find(Risk::Destructive, format!("{name}:sends-output"), "sends a command's output away", None);
             }
         }

@@ -88,3 +88,18 @@ pub fn docker_cp(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         judge.writes(target, "docker");
     }
 }
+
+/// `docker inspect -f TEMPLATE`: a template that takes neither everything nor the configuration shows no environment.
+pub fn docker_inspect(judge: &mut Judge, case: &Case<'_, '_, '_>) {
+    general(judge, case);
+    let template = case.value(&["f", "--format"]).and_then(Word::literal).unwrap_or("");
+    let rest = template.replace(".HostConfig.", ".").replace(".Config.Image", "").replace(".Config.Hostname", "");
+    // A bare dot or `$` is the whole object.
+    let whole = rest
+        .char_indices()
+        .any(|(at, c)| matches!(c, '.' | '$') && !rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic()));
+    if !template.contains("{{.") && !template.contains(" .") || whole || rest.contains("Config") || rest.contains("Env")
+    {
+        judge.flag(Effect { sensitive: true, ..Effect::READ });
+    }
+}

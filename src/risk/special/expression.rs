@@ -338,6 +338,9 @@ fn ip_object(judge: &mut Judge, object: &str, words: &[Option<&str>]) {
     };
     match verb {
         "list" | "lst" | "show" | "get" | "help" | "save" | "showdump" | "afstats" | "xstats" | "metrics" => {}
+        "add" | "append" | "prepend" if words.iter().any(|word| matches!(word, Some("prohibit" | "blackhole"))) => {
+            judge.find(Risk::Destructive, format!("ip:{object}-{verb}"), "refuses what it matches", None);
+        }
         "add" | "append" | "prepend" | "test" => {
             judge.find(Risk::ConfigMutation, format!("ip:{object}-{verb}"), "changes the network", None);
         }
@@ -369,40 +372,50 @@ pub fn firewall(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
-/// `nft`: all words make one text of statements, separated by `;`.
+/// `nft`: all words make one text of statements, separated by `;`. With `-c` nothing happens, whatever they say.
 pub fn nft(judge: &mut Judge, argv: &[Word<'_>]) {
-    const FLAGS: &[&str] = &[
-        "-a",
-        "-j",
-        "-n",
-        "-nn",
-        "-N",
-        "-s",
-        "-S",
-        "-y",
-        "-t",
-        "-c",
-        "--handle",
-        "--json",
-        "--numeric",
-        "--stateless",
-        "--check",
-        "--terse",
-    ];
+    const FLAGS: &[&str] = &["--handle", "--json", "--numeric", "--stateless", "--check", "--terse", "--echo"];
+    let (mut checks, mut file) = (false, false);
     let mut words = argv[1..].iter().peekable();
     while let Some(word) = words.next_if(|word| word.text.starts_with('-')) {
-        match word.literal() {
+        let unknown = match word.literal() {
             Some("-v" | "--version" | "-V" | "-h" | "--help") => return,
-            Some(flag) if FLAGS.contains(&flag) => {}
-            _ => {
-                return judge.find(
-                    Risk::Destructive,
-                    "nft:option",
-                    "executes a file of commands or is not known",
-                    None,
-                );
+            Some(flag) if FLAGS.contains(&flag) => {
+                checks |= flag == "--check";
+                false
             }
+            Some(flag)
+                if flag.len() > 1 && flag[1..].trim_end_matches('f').chars().all(|c| "ajnNsSytceTupo".contains(c)) =>
+            {
+                checks |= flag.contains('c');
+                if flag.ends_with('f') {
+                    file = true;
+                    words.next();
+                }
+                false
+            }
+            Some("--file") => {
+                file = true;
+                words.next();
+                false
+            }
+            _ => true,
+        };
+        if unknown {
+            judge.find(Risk::Destructive, "nft:option", "an option that is not known", None);
+            return;
         }
+    }
+    if checks {
+        return;
+    }
+    if file {
+        return judge.find(
+            Risk::Destructive,
+            "nft:file",
+            "executes a file of commands",
+            Some("check it with nft -c -f"),
+        );
     }
     let mut text = String::new();
     for word in words {

@@ -10,8 +10,10 @@ mod docker;
 mod expression;
 mod fetch;
 mod interpreter;
+mod looking;
 mod mongo;
 mod proxmox;
+mod raid;
 mod redis;
 mod sed;
 mod shell;
@@ -73,7 +75,6 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "s-client" => fetch::s_client(judge, case),
         "umount" => storage::umount(judge, case),
         "parted" => storage::parted(judge, case),
-        "zpool-import" => storage::zpool_import(judge, case),
         "git" => value::git(judge, case),
         "mount" => storage::mount(judge, case),
         "docker-cp" => docker::docker_cp(judge, case),
@@ -83,6 +84,11 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "ping" => value::ping(judge, case),
         "net-tool" => value::net_tool(judge, case),
         "rsync" => value::rsync(judge, case),
+        "docker-inspect" => docker::docker_inspect(judge, case),
+        "one-command" => looking::one_command(judge, case),
+        "devices" => looking::devices(judge, case),
+        "taskset" => looking::taskset(judge, case),
+        "at" => looking::at(judge, case),
         "docker-run" => docker::docker_run(judge, case),
         "compose" => docker::compose(judge, case),
         "applet" => application::applet(judge, case),
@@ -90,6 +96,7 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "pvesh" => proxmox::pvesh(judge, case),
         "qm-guest-cmd" => proxmox::guest_command(judge, case),
         "firewall" => expression::firewall(judge, case),
+        "raid" => raid::raid(judge, case),
         _ => return false,
     }
     true
@@ -122,6 +129,10 @@ pub const VALUES: &[&str] = &[
     "hypervisor",
     "router-line",
     "mongo",
+    "peer",
+    "debugfs",
+    "show",
+    "jump",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -152,6 +163,10 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "mongo" => mongo::eval(judge, word),
         "hypervisor" => application::hypervisor(judge, word),
         "disk" => proxmox::disk(judge, word),
+        "debugfs" => storage::debugfs(judge, word),
+        "show" => looking::show(judge, word),
+        "jump" => looking::jump(judge, word),
+        "peer" => looking::peer(judge, case, word),
         _ => {}
     }
 }

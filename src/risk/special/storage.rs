@@ -201,6 +201,10 @@ pub fn parted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                         | "GiB"
                         | "GB"
                         | "MB"
+                        | "TB"
+                        | "TiB"
+                        | "KiB"
+                        | "%"
                         | ";"
                         | "quit"
                 )
@@ -212,10 +216,52 @@ pub fn parted(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
-/// `zpool import` alone lists pools that could be imported.
-pub fn zpool_import(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    let lists = case.args.operands.is_empty() && case.args.given.is_empty() && case.args.unlisted.is_empty();
-    if !lists {
-        general(judge, case);
+/// A request of `debugfs -R`: without `-w` it cannot write to the file system, but some write files elsewhere.
+pub fn debugfs(judge: &mut Judge, word: &Word<'_>) {
+    const READS: &[&str] = &[
+        "stat",
+        "ls",
+        "cat",
+        "stats",
+        "show_super_stats",
+        "ncheck",
+        "icheck",
+        "blocks",
+        "bmap",
+        "bd",
+        "block_dump",
+        "testb",
+        "testi",
+        "lsdel",
+        "list_deleted_inodes",
+        "htree",
+        "htree_dump",
+        "imap",
+        "inode_dump",
+        "idump",
+        "id",
+        "ex",
+        "extents",
+        "dump_extents",
+        "ea_list",
+        "ffb",
+        "ffi",
+        "find_free_block",
+        "find_free_inode",
+        "dirsearch",
+        "show_debugfs_params",
+        "params",
+        "supported_features",
+        "filefrag",
+        "dump_mmp",
+        "dx_hash",
+        "list_quota",
+        "lq",
+        "get_quota",
+        "gq",
+    ];
+    let verb = word.text.split_whitespace().next().unwrap_or("");
+    if word.value != Value::Known || !READS.contains(&verb) {
+        judge.find(Risk::Destructive, "debugfs:request", format!("{} may write", word.shown()), None);
     }
 }

@@ -170,7 +170,7 @@ pub fn ping(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 
 /// `service NAME ACTION`.
 pub fn service(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    if case.args.operands.is_empty() && case.argv.iter().any(|word| word.is("--status-all")) {
+    if case.argv.len() == 2 && case.argv[1..].iter().any(|word| word.is("--status-all") || word.is("--list")) {
         return;
     }
     let (Some(name), Some(action)) = (case.args.operands.first(), case.args.operands.get(1)) else {
@@ -188,47 +188,87 @@ pub fn service(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
+const ETHTOOL_READS: &[&str] = &[
+    "-i",
+    "-S",
+    "-k",
+    "-a",
+    "-c",
+    "-g",
+    "-l",
+    "-n",
+    "-u",
+    "-T",
+    "-m",
+    "-P",
+    "-x",
+    "-h",
+    "--driver",
+    "--statistics",
+    "--show-features",
+    "--show-offload",
+    "--show-pause",
+    "--show-coalesce",
+    "--show-ring",
+    "--show-channels",
+    "--show-nfc",
+    "--show-ntuple",
+    "--show-time-stamping",
+    "--module-info",
+    "--dump-module-eeprom",
+    "--show-permaddr",
+    "--show-rxfh",
+    "--show-rxfh-indir",
+    "--show-priv-flags",
+    "--show-eee",
+    "--show-fec",
+    "--show-tunnels",
+    "--show-phy-tunable",
+    "--get-phy-tunable",
+    "--get-tunable",
+    "--get-plca-cfg",
+    "--get-plca-status",
+    "--show-mm",
+    "--show-module",
+    "--version",
+    "--help",
+];
+
 /// Old network tools: listing is harmless, setting may cut the way.
 pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let words: Vec<&str> = case.argv[1..].iter().map(|word| word.text.as_ref()).collect();
+    let reads = |word: &&str| ETHTOOL_READS.contains(word);
+    // `ethtool` knows by its first word what it does; the others only name what it reads.
+    if case.name == "ethtool" && words.first().is_some_and(reads) && case.argv[1].value == Value::Known {
+        return;
+    }
     let harmless = match case.name {
         "arp" => words.iter().all(|word| matches!(*word, "-a" | "-n" | "-e" | "-an" | "-v")),
         "route" => words.iter().all(|word| matches!(*word, "-n" | "-e" | "-ee" | "-v" | "-6")),
         "ifconfig" | "iwconfig" => words.len() <= 1 && words.iter().all(|word| !word.contains('=')),
-        "ethtool" => {
-            words.len() == 1
-                || words.first().is_some_and(|word| {
-                    matches!(
-                        *word,
-                        "-i" | "-S"
-                            | "-k"
-                            | "-a"
-                            | "-c"
-                            | "-g"
-                            | "-l"
-                            | "-n"
-                            | "-T"
-                            | "-m"
-                            | "-P"
-                            | "-x"
-                            | "--show-offload"
-                            | "--statistics"
-                            | "--driver"
-                    )
-                })
-        }
+        "ethtool" => words.len() == 1 && !words[0].starts_with('-'),
         "bridge" | "tc" => {
             let named: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-            matches!(named.get(1), None | Some(&("show" | "list" | "ls"))) && !named.contains(&"monitor")
+            // Not every beginning: `bridge link s` sets, `tc qdisc l` links.
+            let lists =
+                matches!(named.get(1), None | Some(&("show" | "sho" | "sh" | "list" | "lis" | "ls" | "lst" | "help")));
+            lists && !named.first().is_some_and(|object| "monitor".starts_with(object))
         }
         "iw" => matches!(
             words.as_slice(),
-            ["dev"]
-                | ["list" | "phy"]
+            ["dev" | "list" | "phy" | "features" | "commands" | "help" | "--version"]
                 | ["reg", "get"]
+                | ["phy", _, "info" | "channels"]
+                | ["phy", _, "reg", "get"]
+                | [_, "info" | "link"]
+                | [_, "station" | "scan" | "survey" | "mpath", "dump"]
                 | ["dev", _, "info" | "link"]
-                | ["dev", _, "station" | "scan", "dump"]
+                | ["dev", _, "get", "power_save"]
+                | ["dev", _, "station" | "scan" | "survey" | "mpath", "dump"]
+                | ["dev", _, "station", "get", _]
         ),
+        "mii-tool" => words.iter().all(|word| !word.starts_with('-') || matches!(*word, "-v" | "-vv" | "--verbose")),
+        "vconfig" => words.is_empty(),
         "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
         _ => false,
     };
