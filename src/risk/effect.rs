@@ -17,7 +17,7 @@ pub struct Effect {
     pub interactive: bool,
     /// Undoes nothing, but only pretends: the command then changes nothing (`--dry-run`).
     pub pretend: bool,
-    /// The command ends by itself after all, and needs nobody.
+    /// The command ends by itself after all, needs nobody and executes nothing that it reads.
     pub ends: bool,
     /// Executes the commands that it reads from its standard input.
     pub commands: bool,

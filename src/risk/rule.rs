@@ -56,6 +56,11 @@ impl<'e> Case<'e, '_, '_> {
             && pretending.all(|given| matches!(given.opt.takes, Takes::Value(_)) || is_true(given.value.as_ref()))
     }
 
+    /// Whether an option says that it ends by itself.
+    pub fn ends(&self) -> bool {
+        self.args.given.iter().any(|given| given.opt.effect.ends)
+    }
+
     /// Whether an option was given.
     pub fn has(&self, name: &str) -> bool {
         self.args.given.iter().any(|given| given.opt.name == name)
@@ -101,9 +106,8 @@ pub fn general(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         effect.host = Risk::ReadOnly;
         effect.guest = Risk::ReadOnly;
     }
-    if case.args.given.iter().any(|given| given.opt.effect.ends) {
-        effect.endless = false;
-        effect.interactive = false;
+    if case.ends() {
+        (effect.endless, effect.interactive, effect.commands) = (false, false, false);
     }
     if nested::runs_something(case) {
         // What it does alone (`env`, `lvm`) it does not do then.
@@ -171,11 +175,13 @@ pub fn options_only(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 
 fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let pretends = case.pretends();
+    let ends = case.ends();
     for given in case.args.given.iter().filter(|given| !(pretends && given.opt.effect.held)) {
-        let effect = match given.opt.takes {
+        let mut effect = match given.opt.takes {
             Takes::Maybe(Kind::True) if !is_true(given.value.as_ref()) => Effect::READ,
             _ => given.opt.effect,
         };
+        effect.endless &= !ends;
         judge.flag(effect);
         if effect.everyone {
             judge.affects_guest(None);

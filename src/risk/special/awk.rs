@@ -4,7 +4,6 @@ use super::sed::delimited;
 use crate::{
     api::Risk,
     risk::{
-        Locus,
         judge::Judge,
         rule::{Case, general},
     },
@@ -14,8 +13,7 @@ use crate::{
 pub fn awk(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     if case.has("f") || case.has("--file") {
-        let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
-        return judge.find(risk, "awk:program-file", "executes a program file", None);
+        return;
     }
     if let Some(program) = case.args.operands.first() {
         match program.literal() {

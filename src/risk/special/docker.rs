@@ -38,18 +38,6 @@ pub fn bind(judge: &mut Judge, word: &Word<'_>) {
     }
 }
 
-/// `docker run IMAGE COMMAND`.
-pub fn docker_run(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    general(judge, case);
-    for given in &case.args.given {
-        let shares = matches!(given.opt.name, "--network" | "--net")
-            && given.value.as_ref().is_some_and(|word| word.text.starts_with("container:"));
-        if shares {
-            judge.find(Risk::ConfigMutation, "docker:network", "shares another container's network", None);
-        }
-    }
-}
-
 /// `docker compose …` is `docker-compose …`.
 pub fn compose(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let at = case.argv.iter().position(|word| word.is("compose")).map_or(1, |at| at + 1);

@@ -37,8 +37,8 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 method(judge, name, value);
                 changing |= !matches!(value.literal(), Some("GET" | "HEAD" | "OPTIONS"));
             }
-            "d" | "--data" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F" | "--form"
-            | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
+            "d" | "--data" | "--data-raw" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F"
+            | "--form" | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
                 body(judge, name, given.opt.name, value);
                 changing |= !asks;
             }

@@ -58,14 +58,6 @@ pub fn taskset(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
-/// `at -l` lists, `at -c 3` shows; everything else runs or removes something later.
-pub fn at(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    if case.pretends() {
-        return general(judge, case);
-    }
-    super::shell::deferred(judge, case);
-}
-
 /// `hdparm -W /dev/sda` shows, `hdparm -W 0 /dev/sda` sets: what is no device is a value.
 pub fn devices(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);

@@ -57,7 +57,6 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "shell" => shell::shell(judge, case),
         "source" => shell::source(judge, case),
         "xargs" => shell::xargs(judge, case),
-        "stdin-code" => shell::deferred(judge, case),
         "sed" => sed::sed(judge, case),
         "awk" => awk::awk(judge, case),
         "interpreter" if application::php_console(judge, case) => {}
@@ -88,8 +87,6 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "one-command" => looking::one_command(judge, case),
         "devices" => looking::devices(judge, case),
         "taskset" => looking::taskset(judge, case),
-        "at" => looking::at(judge, case),
-        "docker-run" => docker::docker_run(judge, case),
         "compose" => docker::compose(judge, case),
         "applet" => application::applet(judge, case),
         "lxc-attach" => docker::lxc_attach(judge, case),

@@ -77,21 +77,6 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "lolwut",
     ];
     // Settings that say where files are written, or who may come in.
-    const GUARDED: &[&str] = &[
-        "dir",
-        "dbfilename",
-        "appendfilename",
-        "appenddirname",
-        "logfile",
-        "requirepass",
-        "masterauth",
-        "masteruser",
-        "protected-mode",
-        "bind",
-        "port",
-        "appendonly",
-        "save",
-    ];
     const FEEDS: &[&str] = &["monitor", "subscribe", "psubscribe", "ssubscribe"];
     const WRITES: &[&str] = &[
         "set",
@@ -136,23 +121,13 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     options_only(judge, case);
     let words: Vec<String> = case.args.operands.iter().map(|word| word.text.to_ascii_lowercase()).collect();
     let known = case.args.operands.iter().all(|word| word.value <= Value::Tail);
-    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["monitor" | "subscribe" | "psubscribe", ..] => judge.flag(Effect { endless: true, ..Effect::READ }),
-        ["config", "get", what, ..]
-            if what.contains(['*', '?', '[']) || what.ends_with("pass") || what.ends_with("auth") =>
-        {
-            judge.shows_secrets();
-        }
-        _ => {}
-    }
     let risk = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] if case.has("--bigkeys") || case.has("--version") || case.has("v") => Risk::ReadOnly,
         ["config", "get", ..]
         | ["client", "list" | "info", ..]
         | ["cluster", "info" | "nodes", ..]
         | ["acl", "list" | "whoami", ..] => Risk::ReadOnly,
-        ["config", "set", name, ..] if GUARDED.contains(name) => Risk::Destructive,
-        ["acl", "log", "reset"] | ["config", "set" | "rewrite" | "resetstat", ..] => Risk::ConfigMutation,
+        ["acl", "log", "reset"] | ["config", "resetstat"] => Risk::ConfigMutation,
         [first, ..] if FEEDS.contains(first) => Risk::ReadOnly,
         ["pubsub", "channels" | "numsub" | "numpat" | "shardchannels", ..]
         | ["client", "id" | "getname" | "trackinginfo", ..]
@@ -170,9 +145,9 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let secret = |word: &str| ["pass", "auth", "*"].iter().any(|mark| word.contains(mark));
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["config", "get", names @ ..] if names.iter().any(|name| secret(name)) => {
-            judge.flag(Effect { sensitive: true, ..Effect::READ });
+            judge.shows_secrets();
         }
-        ["acl", "list" | "getuser", ..] => judge.flag(Effect { sensitive: true, ..Effect::READ }),
+        ["acl", "list" | "getuser", ..] => judge.shows_secrets(),
         [first, ..] if FEEDS.contains(first) => judge.flag(Effect { endless: true, ..Effect::READ }),
         _ => {}
     }

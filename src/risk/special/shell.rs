@@ -143,17 +143,6 @@ pub fn xargs(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     judge.placeholder = saved;
 }
 
-/// `at`, `batch`: run later what they read now.
-pub fn deferred(judge: &mut Judge, case: &Case<'_, '_, '_>) {
-    general(judge, case);
-    judge.find(
-        Risk::Destructive,
-        format!("{}:deferred", case.name),
-        "runs later, when nobody watches",
-        Some("run the command itself"),
-    );
-}
-
 /// `flock FILE -c CODE`; false when the table can go on with `flock FILE COMMAND`.
 pub fn flock(judge: &mut Judge, argv: &[Word<'_>]) -> bool {
     let Some(at) = argv.iter().position(|word| word.is("-c") || word.is("--command")) else { return false };

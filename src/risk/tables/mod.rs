@@ -1,7 +1,7 @@
 //! The tables, one file for each family of commands.
 
 /// Name and text of each table.
-pub const SOURCES: &[(&str, &str)] = &[
+pub static SOURCES: &[(&str, &str)] = &[
     ("coreutils", include_str!("coreutils.risk")),
     ("shell", include_str!("shell.risk")),
     ("text", include_str!("text.risk")),

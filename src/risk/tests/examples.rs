@@ -35,7 +35,7 @@ impl Example {
     }
 }
 
-pub fn letter(verdict: &Verdict) -> char {
+fn letter(verdict: &Verdict) -> char {
     match verdict.risk {
         crate::api::Risk::ReadOnly => 'R',
         crate::api::Risk::ConfigMutation => 'C',
@@ -43,7 +43,7 @@ pub fn letter(verdict: &Verdict) -> char {
     }
 }
 
-pub fn marks(verdict: &Verdict, locus: Locus) -> BTreeSet<String> {
+fn marks(verdict: &Verdict, locus: Locus) -> BTreeSet<String> {
     let flags = verdict.flags;
     let flags = [(flags.sensitive, "sensitive"), (flags.unbounded, "endless"), (flags.interactive, "interactive")];
     let flags = flags.into_iter().filter(|(raised, _)| *raised).map(|(_, name)| name.to_owned());

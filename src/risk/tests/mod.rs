@@ -2,6 +2,7 @@
 
 mod examples;
 mod judgement;
+mod mutation;
 mod proxmox;
 
 use super::{Affected, Locus, classify, table::TABLES};
