@@ -76,7 +76,8 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "geosearch",
         "lolwut",
     ];
-    // Settings that say where files are written, or who may come in.
+    const ASKS: &[&str] =
+        &["--bigkeys", "--memkeys", "--hotkeys", "--scan", "--version", "v", "--stat", "--latency", "--monitor"];
     const FEEDS: &[&str] = &["monitor", "subscribe", "psubscribe", "ssubscribe"];
     const WRITES: &[&str] = &[
         "set",
@@ -122,7 +123,7 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let words: Vec<String> = case.args.operands.iter().map(|word| word.text.to_ascii_lowercase()).collect();
     let known = case.args.operands.iter().all(|word| word.value <= Value::Tail);
     let risk = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [] if case.has("--bigkeys") || case.has("--version") || case.has("v") => Risk::ReadOnly,
+        [] if ASKS.iter().any(|option| case.has(option)) => Risk::ReadOnly,
         ["config", "get", ..]
         | ["client", "list" | "info", ..]
         | ["cluster", "info" | "nodes", ..]
