@@ -163,7 +163,16 @@ pub fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, effect: Effect, hint: 
             Risk::ReadOnly if effect.endless => "does not end by itself",
             Risk::ReadOnly => "needs a person at a terminal",
         };
-        judge.find(risk, case.code("change"), message, hint);
+        judge.find(risk, case.code("change"), message, hint.or(way_out(effect)));
+    }
+}
+
+/// What to do instead of something that nobody can wait for, when the table says nothing better.
+pub fn way_out(effect: Effect) -> Option<&'static str> {
+    match (effect.endless, effect.interactive) {
+        (true, _) => Some("give it an end: a count if it takes one, or `timeout 30 …`"),
+        (_, true) => Some("nobody is at the terminal: look for a form that prints and ends"),
+        _ => None,
     }
 }
 
@@ -195,7 +204,7 @@ fn given_options(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 (Risk::Destructive, ..) => format!("{} executes something or loses data", shown(given.opt.name)),
                 _ => format!("{} changes something", shown(given.opt.name)),
             };
-            judge.find(risk, format!("{}:option-{name}", case.name), message, given.opt.hint);
+            judge.find(risk, format!("{}:option-{name}", case.name), message, given.opt.hint.or(way_out(effect)));
         }
         let kind = match given.opt.takes {
             Takes::Nothing => continue,

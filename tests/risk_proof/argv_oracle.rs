@@ -10,7 +10,7 @@ use oikos::{
 };
 
 use crate::{
-    corpus::{LINES, Line, shown},
+    corpus::{ALL, Line, shown},
     sandbox::{Outcome, Root},
 };
 
@@ -24,6 +24,7 @@ const WRAPPERS: &[&str] = &[
     "lxc-attach",
     "nsenter",
     "docker",
+    "kubectl",
     "ip",
     "ionice",
     "stdbuf",
@@ -42,7 +43,7 @@ const WRAPPERS: &[&str] = &[
 ];
 
 fn read_only() -> impl Iterator<Item = (&'static Line, Verdict)> {
-    let judged = LINES.iter().map(|line| (line, classify(&line.command, line.locus)));
+    let judged = ALL.iter().map(|line| (line, classify(&line.command, line.locus)));
     judged.filter(|(_, verdict)| verdict.risk == Risk::ReadOnly && !verdict.flags.unbounded)
 }
 

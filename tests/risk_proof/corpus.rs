@@ -1,4 +1,4 @@
-//! The labelled lines of `tests/data/risk/homelab.tsv`.
+//! The labelled lines of `tests/data/risk/homelab.tsv` and `field.tsv`.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -8,6 +8,7 @@ use oikos::{
 };
 
 const HOMELAB: &str = include_str!("../data/risk/homelab.tsv");
+const FIELD: &str = include_str!("../data/risk/field.tsv");
 const TAXONOMY: &str = include_str!("../data/risk_taxonomy.tsv");
 
 /// What a line must be judged as at one place.
@@ -55,10 +56,14 @@ impl Line {
     }
 }
 
-/// All lines, one entry for each place; each is there once.
-pub static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
-    let mut lines = Vec::new();
-    for row in HOMELAB.lines().filter(|row| !row.starts_with('#')) {
+/// The lines of the homelab corpus, one entry for each place; each is there once.
+pub static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| read(HOMELAB).collect());
+
+/// The lines of both corpora.
+pub static ALL: LazyLock<Vec<Line>> = LazyLock::new(|| read(HOMELAB).chain(read(FIELD)).collect());
+
+fn read(table: &str) -> impl Iterator<Item = Line> {
+    table.lines().filter(|row| !row.starts_with('#')).flat_map(|row| {
         let fields: Vec<&str> = row.split('\t').collect();
         let [id, locus, command, class, marks, _remark] = fields[..] else { panic!("not six fields: {row}") };
         let loci: &[Locus] = match locus {
@@ -67,18 +72,15 @@ pub static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
             "both" => &[Locus::Host, Locus::Guest],
             other => panic!("{id}: no such place: {other}"),
         };
-        for &locus in loci {
-            lines.push(Line {
-                id: id.to_owned(),
-                locus,
-                command: unescape(command),
-                label: label(class, locus),
-                marks: marks.split(',').filter(|mark| !mark.is_empty()).map(str::to_owned).collect(),
-            });
-        }
-    }
-    lines
-});
+        loci.iter().map(move |&locus| Line {
+            id: id.to_owned(),
+            locus,
+            command: unescape(command),
+            label: label(class, locus),
+            marks: marks.split(',').filter(|mark| !mark.is_empty()).map(str::to_owned).collect(),
+        })
+    })
+}
 
 fn label(class: &str, locus: Locus) -> Label {
     let (host, guest) = class.split_once('/').unwrap_or((class, class));

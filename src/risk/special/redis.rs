@@ -5,7 +5,7 @@ use crate::{
     risk::{
         effect::Effect,
         judge::Judge,
-        rule::{Case, options_only},
+        rule::{Case, options_only, way_out},
         word::Value,
     },
 };
@@ -149,7 +149,11 @@ pub fn redis(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.shows_secrets();
         }
         ["acl", "list" | "getuser", ..] => judge.shows_secrets(),
-        [first, ..] if FEEDS.contains(first) => judge.flag(Effect { endless: true, ..Effect::READ }),
+        [first, ..] if FEEDS.contains(first) => {
+            let endless = Effect { endless: true, ..Effect::READ };
+            judge.flag(endless);
+            judge.find(Risk::ReadOnly, "redis-cli:endless", "does not end by itself", way_out(endless));
+        }
         _ => {}
     }
     let risk = if known { risk } else { risk.max(Risk::ConfigMutation) };

@@ -155,7 +155,11 @@ fn forms(form: &Form, least: Effect) -> Vec<(String, Form)> {
         push(format!("opt {} {:?} any", opt.name, opt.takes), &|form| form.options[at].takes = any);
     }
     for row in rows(&form.options) {
-        if row.clone().any(|at| raised(form.options[at].effect, least).is_some()) {
+        let counts = |at: usize| {
+            let opt = &form.options[at];
+            raised(opt.effect, least).is_some() && !matches!(opt.takes, Takes::Value(kind) if changes(kind))
+        };
+        if row.clone().any(counts) {
             push(format!("opt {} and its row raised", form.options[row.start].name), &|form| {
                 for opt in &mut form.options[row.clone()] {
                     opt.effect = raised(opt.effect, least).unwrap_or(opt.effect);
