@@ -40,7 +40,7 @@ pub fn named(word: &Word<'_>) -> Vec<Affected> {
 }
 
 fn named_in(text: &str, open: bool, out: &mut Vec<Affected>) {
-    if !text.contains(['-', '/', '@', '.']) {
+    if !(open || has_vmid(text) || text.contains(['*', '?', '['])) {
         return;
     }
     let text = text.replace("--", "-");
@@ -54,6 +54,15 @@ fn named_in(text: &str, open: bool, out: &mut Vec<Affected>) {
     if let Some(vmid) = text.strip_suffix(".scope").and_then(vmid) {
         out.push(Affected::Vmid(vmid));
     }
+}
+
+/// Whether three digits stand together, as in every VMID: most words are done with this.
+fn has_vmid(text: &str) -> bool {
+    let mut digits = 0;
+    text.bytes().any(|byte| {
+        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
+        digits == 3
+    })
 }
 
 /// The guest whose VMID begins `rest`.
