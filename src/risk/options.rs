@@ -7,6 +7,9 @@ use super::{
     word::{Value, Word},
 };
 
+/// The most words that may stand between the two words of a verb.
+const MAX_BETWEEN: usize = 32;
+
 /// An option that was given.
 #[derive(Debug)]
 pub struct Given<'e, 'w> {
@@ -136,13 +139,13 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
 
     /// Whether the words read so far are the beginning of a longer verb: `sensor` of `sensor thresh`.
     ///
-    /// An option's value may stand between the two, so any later word counts; of two readings the longer one does.
+    /// An option's value may stand between the two, so later words count too; of two readings the longer one does.
     fn goes_on(&self) -> bool {
         let depth = self.verb_words.len();
         let longer = self.entry.verbs.iter().any(|verb| verb.name.split(' ').nth(depth).is_some());
         let mut words = self.verb_words.clone();
         longer
-            && self.words[self.at..].iter().any(|word| {
+            && self.words[self.at..].iter().take(MAX_BETWEEN).any(|word| {
                 let Some(text) = word.literal() else { return false };
                 words.truncate(depth);
                 words.push(text);
