@@ -66,11 +66,7 @@ pub fn stand_in(command: &Node, vars: &dyn Variables) -> Option<String> {
         | ["lsb_release", "-cs" | "-rs" | "-is"]
         | ["dpkg", "--print-architecture"] => Some(PLAIN.to_owned()),
         ["date", options @ .., format]
-            if matches!(options, [] | ["-u"])
-                && format.strip_prefix('+').is_some_and(|format| {
-                    format.chars().all(|c| c.is_ascii_alphanumeric() || "%_-.:".contains(c))
-                        && !["%c", "%n", "%t", "%D", "%x", "%r", "%h"].iter().any(|it| format.contains(it))
-                }) =>
+            if matches!(options, [] | ["-u"]) && format.strip_prefix('+').is_some_and(is_plain_date) =>
         {
             Some(PLAIN.to_owned())
         }
@@ -80,6 +76,20 @@ pub fn stand_in(command: &Node, vars: &dyn Variables) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether `date` prints one word in this format, which begins with no dash and holds no blank.
+fn is_plain_date(format: &str) -> bool {
+    let mut chars = format.chars().peekable();
+    let begins = chars.peek().is_some_and(|c| *c == '%' || c.is_ascii_alphanumeric());
+    let mut plain = true;
+    while let Some(c) = chars.next() {
+        plain &= match c {
+            '%' => chars.next().is_some_and(|c| "YymdHMSsjuwAaBbFTNGVIqUW".contains(c)),
+            c => c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'),
+        };
+    }
+    begins && plain
 }
 
 /// Whether a command prints numbers only: it counts, filters digits, or takes a column of what the kernel counts.
@@ -111,8 +121,8 @@ fn counts(words: &[Word<'_>]) -> bool {
         | ["nproc", "--all"]
         | ["id", "-u" | "-g"]
         | ["grep", "-c" | "-ic" | "-vc" | "-ci" | "-cv", _]
-        | ["tr", "-dc" | "-cd", "0-9" | "[:digit:]" | "[0-9]"]
-        | ["stat", "-c", "%s" | "%Y" | "%X" | "%Z" | "%u" | "%g", _] => true,
+        | ["tr", "-dc" | "-cd", "0-9" | "[:digit:]" | "[0-9]"] => true,
+        ["stat", "-c", "%s" | "%Y" | "%X" | "%Z" | "%u" | "%g", _] => !words[3].may_be_option(),
         ["date", options @ .., "+%s"] => {
             matches!(options, [] | ["-u"] | ["-d" | "-r", _] | ["-u", "-d" | "-r", _])
                 && !words.iter().any(|it| it.splits)

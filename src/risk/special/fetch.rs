@@ -40,7 +40,7 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             "d" | "--data" | "--data-raw" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F"
             | "--form" | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
                 body(judge, name, given.opt.name, value);
-                changing |= !asks;
+                changing |= !(asks && (given.opt.name == "d" || given.opt.name.starts_with("--data")));
             }
             "w" | "--write-out" if value.text.contains("%output") || value.value != Value::Known => {
                 judge.find(Risk::Destructive, "curl:write-out", "may write a file", None);

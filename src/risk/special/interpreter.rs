@@ -48,8 +48,7 @@ const DESTRUCTIVE: &[&str] = &[
 /// `python3 -c CODE`, `perl -e CODE`, `node FILE`: code in a language that is not judged.
 pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
-    let php_asks = case.name.starts_with("php") && ["i", "l", "m"].iter().any(|option| case.has(option));
-    if php_asks || case.value(&["m"]).is_some_and(|module| module.is("json.tool")) && case.args.operands.len() < 2 {
+    if only_asks(judge, case) {
         return case.args.operands.iter().for_each(|file| judge.reads(file));
     }
     let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
@@ -99,4 +98,19 @@ pub fn interpreter(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             None,
         ),
     }
+}
+
+/// `php -i`, `php -l FILE`, `python3 -m json.tool FILE`: no code of the file is executed.
+fn only_asks(judge: &Judge, case: &Case<'_, '_, '_>) -> bool {
+    let mut given = case.args.given.iter();
+    if case.name.starts_with("php") {
+        let asks = |name: &str| matches!(name, "i" | "l" | "m" | "v");
+        return !case.args.given.is_empty() && given.all(|given| asks(given.opt.name));
+    }
+    let module = |value: Option<&Word<'_>>| value.is_some_and(|module| module.is("json.tool"));
+    // Where the script has gone, another json/tool.py may lie.
+    judge.directories.is_empty()
+        && case.args.operands.len() < 2
+        && !case.args.given.is_empty()
+        && given.all(|given| given.opt.name == "m" && module(given.value.as_ref()))
 }
