@@ -142,7 +142,11 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
     /// An option's value may stand between the two, so later words count too; of two readings the longer one does.
     fn goes_on(&self) -> bool {
         let depth = self.verb_words.len();
-        let longer = self.entry.verbs.iter().any(|verb| verb.name.split(' ').nth(depth).is_some());
+        let first = self.verb_words.first().copied().unwrap_or("");
+        let begins = |verb: &&Verb| {
+            if self.entry.prefixes { verb.name.starts_with(first) } else { begins_with(verb.name, first) }
+        };
+        let longer = self.entry.verbs.iter().filter(begins).any(|verb| verb.name.split(' ').nth(depth).is_some());
         let mut words = self.verb_words.clone();
         longer
             && self.words[self.at..].iter().take(MAX_BETWEEN).any(|word| {
@@ -320,6 +324,11 @@ fn is_boolean(word: &Word<'_>) -> bool {
     matches!(word.text.to_ascii_lowercase().as_str(), "0" | "1" | "on" | "off" | "yes" | "no" | "true" | "false")
 }
 
+/// Whether the first word of a verb's name is this one.
+fn begins_with(name: &str, word: &str) -> bool {
+    name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
 enum Found<'e> {
     Verb(&'e Verb),
     More,
@@ -331,7 +340,8 @@ fn find_verb<'e>(entry: &'e Entry, words: &[&str]) -> Found<'e> {
     let mut level: Vec<&Verb> = entry.verbs.iter().collect();
     for (depth, word) in words.iter().enumerate() {
         let part = |verb: &Verb| verb.name.split(' ').nth(depth).unwrap_or("");
-        let exact: Vec<&Verb> = level.iter().copied().filter(|verb| part(verb) == *word).collect();
+        let is = |verb: &&Verb| if depth == 0 { begins_with(verb.name, word) } else { part(verb) == *word };
+        let exact: Vec<&Verb> = level.iter().copied().filter(is).collect();
         if !exact.is_empty() {
             level = exact;
             continue;
