@@ -96,11 +96,12 @@ impl Judge {
                 words = rest;
             }
         }
-        if words.is_empty() && entry.name == "env" {
-            return;
-        }
         if words.is_empty() {
-            return self.find(Risk::ConfigMutation, format!("{}:no-command", entry.name), "runs no command", None);
+            // `env A=b` only shows the environment, which the table says.
+            if entry.name != "env" {
+                self.find(Risk::ConfigMutation, format!("{}:no-command", entry.name), "runs no command", None);
+            }
+            return;
         }
         if words[0].value == Value::Known && words[0].text.starts_with('-') {
             return self.find(

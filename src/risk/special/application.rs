@@ -3,7 +3,6 @@
 use crate::{
     api::Risk,
     risk::{
-        effect::Effect,
         judge::Judge,
         options::borrow,
         paths,
@@ -34,7 +33,7 @@ pub fn kube_resource(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>
     let kinds = word.text.split('/').next().unwrap_or("");
     let secret = kinds.split(',').any(|kind| matches!(kind.split('.').next(), Some("secret" | "secrets")));
     if secret && !matches!(output, "wide" | "name") {
-        judge.flag(Effect { sensitive: true, ..Effect::READ });
+        judge.shows_secrets();
     }
 }
 
@@ -48,7 +47,7 @@ pub fn setting(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
 /// What `kubectl get --raw` asks the API server for.
 pub fn kube_path(judge: &mut Judge, word: &Word<'_>) {
     if word.text.contains("/secrets") {
-        judge.flag(Effect { sensitive: true, ..Effect::READ });
+        judge.shows_secrets();
     }
     if word.literal().is_none_or(|path| path.contains("/proxy")) {
         judge.find(Risk::ConfigMutation, "kubectl:proxy", "asks another program than the API server", None);

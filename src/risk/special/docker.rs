@@ -88,6 +88,6 @@ pub fn docker_inspect(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         .any(|(at, c)| matches!(c, '.' | '$') && !rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic()));
     if !template.contains("{{.") && !template.contains(" .") || whole || rest.contains("Config") || rest.contains("Env")
     {
-        judge.flag(Effect { sensitive: true, ..Effect::READ });
+        judge.shows_secrets();
     }
 }
