@@ -27,7 +27,7 @@ crds:
 	$(CARGO) run --quiet -- crds --dir crds
 
 bench:
-	$(CARGO) bench
+	$(CARGO) bench -p oikos-risk
 
 # Random texts for the classifier, for FUZZ_SECONDS (60).
 fuzz:

@@ -9,10 +9,10 @@ rustup run nightly rustc --version >/dev/null || { echo "a nightly compiler is m
 echo "==> writing the corpora's lines to fuzz/corpus/classify"
 mkdir -p fuzz/corpus/classify
 awk -F'\t' '!/^#/ { gsub("⏎", "\n", $3); printf "%s", $3 > ("fuzz/corpus/classify/" $1); close("fuzz/corpus/classify/" $1) }' \
-  tests/data/risk/homelab.tsv
+  crates/risk/tests/data/homelab.tsv
 {
   cat fuzz/shell.dict
-  awk '$1 == "cmd" { for (i = 2; i <= NF; i++) print "\"" $i " \"" }' src/risk/tables/*.risk
+  awk '$1 == "cmd" { for (i = 2; i <= NF; i++) print "\"" $i " \"" }' crates/risk/src/tables/*.risk
 } >fuzz/corpus/dictionary
 
 echo "==> fuzzing for ${FUZZ_SECONDS:=60} seconds; a text that takes 1 second is a failure"

@@ -3,22 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-
-#[allow(dead_code)]
-#[path = "../../src/api/risk.rs"]
-mod class;
-
-/// The one type of the API that the classifier knows.
-mod api {
-    pub use super::class::Risk;
-}
-
-#[allow(dead_code, unused_imports)]
-#[path = "../../src/risk/mod.rs"]
-mod risk;
-
-use api::Risk;
-use risk::{Locus, Verdict, classify};
+use oikos_risk::{Locus, Risk, Verdict, classify};
 
 /// What must hold for every text and place.
 fn check(text: &str, locus: Locus) -> Verdict {

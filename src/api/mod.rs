@@ -12,7 +12,6 @@ mod host;
 mod message;
 mod plan;
 mod reference;
-mod risk;
 mod target;
 mod window;
 
@@ -25,11 +24,11 @@ pub use execution::{
 };
 pub use host::{Guest, GuestKind, GuestSpec, GuestStatus, Host, HostSpec, HostStatus};
 pub use message::{Message, MessageSpec, Role, ToolCall, ToolResult, Usage};
+pub use oikos_risk::Risk;
 pub use plan::{
     Approval, Blocked, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus, PlanStep, StepRisk, WindowSummary,
 };
 pub use reference::{NameRef, ObjectRef, SecretKeyRef};
-pub use risk::Risk;
 pub use target::{Target, TargetError, TargetKind};
 pub use window::{AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Grant, GrantVia, WindowClass, WindowPhase};
 

@@ -9,10 +9,9 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    api::{Target, TargetKind},
-    risk::{self, Affected, Flags, Verdict},
-};
+use oikos_risk::{self as risk, Affected, Flags, Verdict};
+
+use crate::api::{Target, TargetKind};
 
 /// What to judge and how to show it.
 #[derive(Debug, Args)]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use oikos_risk::{Flags, Locus, classify};
+
 use crate::{
     api::{ContainerSpec, PlanStep, Risk, RiskStatus, Target, TargetKind},
     policy::{Inventory, Scope, Unknown, scope},
-    risk::{Flags, Locus, classify},
 };
 
 /// A judged step.

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use k8s_openapi::jiff::Timestamp;
 
 use super::{Inventory, Scope};
-use crate::{
-    api::{Authority, AuthorityKind, Risk, Target, WindowClass},
-    risk::Flags,
-};
+use oikos_risk::Flags;
+
+use crate::api::{Authority, AuthorityKind, Risk, Target, WindowClass};
 
 /// A grant that its controller holds to be open.
 #[derive(Clone, Debug, PartialEq, Eq)]

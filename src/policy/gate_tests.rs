@@ -6,10 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::{gate::*, scope::*};
-use crate::{
-    api::{AuthorityKind, Risk, Target, WindowClass},
-    risk::{Affected, Flags},
-};
+use oikos_risk::{Affected, Flags};
+
+use crate::api::{AuthorityKind, Risk, Target, WindowClass};
 
 const TARGETS: [&str; 5] = ["host:a", "host:b", "lxc:one", "lxc:two", "vm:three"];
 const NOW: i64 = 1_000_000;

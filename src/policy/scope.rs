@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    api::{Target, TargetKind},
-    risk::Affected,
-};
+use oikos_risk::Affected;
+
+use crate::api::{Target, TargetKind};
 
 /// The Hosts and Guests that the namespace knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
