@@ -19,7 +19,7 @@ use kube::{
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
-    stores::{Guarded, Stores},
+    stores::{MaybeInvalid, Stores},
     tasks::Tasks,
 };
 use crate::{
@@ -40,8 +40,8 @@ pub struct Context {
     pub turns: Tasks,
     pub recorder: Recorder,
     pub guarded: Arc<AtomicBool>,
-    pub wake_plan: UnboundedSender<ObjectRef<Guarded<Plan>>>,
-    pub wake_execution: UnboundedSender<ObjectRef<Guarded<Execution>>>,
+    pub wake_plan: UnboundedSender<ObjectRef<MaybeInvalid<Plan>>>,
+    pub wake_execution: UnboundedSender<ObjectRef<MaybeInvalid<Execution>>>,
 }
 
 impl Context {

@@ -14,7 +14,7 @@ use super::{
     error::{ControllerError, call},
     objects::{key, requeue},
     step_task,
-    stores::Guarded,
+    stores::MaybeInvalid,
 };
 use crate::{
     api::{AutonomyWindow, Execution, Plan, WindowPhase},
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// One pass over one Execution.
-pub async fn reconcile(seen: Arc<Guarded<Execution>>, context: Arc<Context>) -> Result<Action, ControllerError> {
+pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
     if seen.0.as_ref().is_ok_and(Execution::has_ended) {
         return Ok(Action::await_change());

@@ -12,28 +12,28 @@ use std::{
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use tokio::net::TcpListener;
 
-use super::stores::Sync;
+use super::stores::WatchHealth;
 
 #[derive(Clone)]
 struct Health {
-    sync: Sync,
+    watch_health: WatchHealth,
     guarded: Arc<AtomicBool>,
 }
 
 /// Serves until the process ends.
-pub async fn serve(address: SocketAddr, sync: Sync, guarded: Arc<AtomicBool>) -> std::io::Result<()> {
+pub async fn serve(address: SocketAddr, watch_health: WatchHealth, guarded: Arc<AtomicBool>) -> std::io::Result<()> {
     let listener = TcpListener::bind(address).await?;
     tracing::info!(address = %listener.local_addr()?, "health endpoints");
     let router = Router::new()
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .with_state(Health { sync, guarded });
+        .with_state(Health { watch_health, guarded });
     axum::serve(listener, router).await
 }
 
 async fn ready(State(health): State<Health>) -> (StatusCode, String) {
-    let missing = health.sync.missing();
+    let missing = health.watch_health.missing();
     if missing.is_empty() {
         return (StatusCode::OK, "ok\n".to_owned());
     }

@@ -10,7 +10,7 @@ use super::{
     effects::replace_status,
     error::{ControllerError, call},
     objects::key,
-    stores::Guarded,
+    stores::MaybeInvalid,
 };
 use crate::api::{Host, condition};
 
@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(300);
 const AGAIN: Duration = Duration::from_secs(30);
 
 /// One pass over one Host.
-pub async fn reconcile(seen: Arc<Guarded<Host>>, context: Arc<Context>) -> Result<Action, ControllerError> {
+pub async fn reconcile(seen: Arc<MaybeInvalid<Host>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
     let hosts: Api<Host> = context.api(&namespace);
     let Some(mut host) = call("reading a host", hosts.get_opt(&name)).await? else {

@@ -14,7 +14,7 @@ use super::{
     effects::{create, replace_status, revoke},
     error::{ControllerError, call},
     objects::{key, requeue},
-    stores::Guarded,
+    stores::MaybeInvalid,
     transcript::{latest_turn, tally},
     turn_task,
 };
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// One pass over one plan.
-pub async fn reconcile(seen: Arc<Guarded<Plan>>, context: Arc<Context>) -> Result<Action, ControllerError> {
+pub async fn reconcile(seen: Arc<MaybeInvalid<Plan>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
     let plans: Api<Plan> = context.api(&namespace);
     let Some(mut plan) = call("reading a plan", plans.get_opt(&name)).await? else {
@@ -38,7 +38,7 @@ pub async fn reconcile(seen: Arc<Guarded<Plan>>, context: Arc<Context>) -> Resul
     let messages = context.stores.messages_of(&uid);
     let executions = context.stores.executions_of(&uid);
     let windows = context.stores.windows_of(&uid);
-    let taken = context.stores.left_by_namesakes(&plan);
+    let occupied_names = context.stores.orphaned_executions(&plan);
     let inventory = context.stores.inventory(&namespace);
     let asking = context.turns.has(&uid);
     let trouble = if asking { None } else { agent_trouble(&context, &namespace, &plan).await? };
@@ -46,7 +46,7 @@ pub async fn reconcile(seen: Arc<Guarded<Plan>>, context: Arc<Context>) -> Resul
         plan: &plan,
         windows: &windows,
         executions: &executions,
-        taken: &taken,
+        occupied_names: &occupied_names,
         inventory: &inventory,
         agent_trouble: trouble.as_ref(),
         turn: latest_turn(&plan, &messages).as_ref(),

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// An object of the store: decoded, or known to be undecodable.
-pub type Guarded<K> = DeserializeGuard<K>;
+pub type MaybeInvalid<K> = DeserializeGuard<K>;
 
 /// How many events a slow controller may lag behind before the watch waits for it.
 const BUFFER: usize = 256;
@@ -34,20 +34,20 @@ const BUFFER: usize = 256;
 /// The stores of all kinds.
 #[derive(Clone)]
 pub struct Stores {
-    pub plans: Store<Guarded<Plan>>,
-    pub executions: Store<Guarded<Execution>>,
-    pub windows: Store<Guarded<AutonomyWindow>>,
-    pub messages: Store<Guarded<Message>>,
-    pub agents: Store<Guarded<Agent>>,
-    pub hosts: Store<Guarded<Host>>,
-    pub guests: Store<Guarded<Guest>>,
+    pub plans: Store<MaybeInvalid<Plan>>,
+    pub executions: Store<MaybeInvalid<Execution>>,
+    pub windows: Store<MaybeInvalid<AutonomyWindow>>,
+    pub messages: Store<MaybeInvalid<Message>>,
+    pub agents: Store<MaybeInvalid<Agent>>,
+    pub hosts: Store<MaybeInvalid<Host>>,
+    pub guests: Store<MaybeInvalid<Guest>>,
 }
 
 /// Whether each watch is in step with the API server, and if not why.
 #[derive(Clone, Default)]
-pub struct Sync(Arc<Mutex<BTreeMap<String, Option<String>>>>);
+pub struct WatchHealth(Arc<Mutex<BTreeMap<String, Option<String>>>>);
 
-impl Sync {
+impl WatchHealth {
     fn set(&self, kind: &str, trouble: Option<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(kind.to_owned(), trouble);
     }
@@ -64,8 +64,8 @@ pub struct Watched<K>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + 'static,
 {
-    pub store: Store<Guarded<K>>,
-    pub changes: Vec<ReflectHandle<Guarded<K>>>,
+    pub store: Store<MaybeInvalid<K>>,
+    pub changes: Vec<ReflectHandle<MaybeInvalid<K>>>,
     /// Has to be polled for as long as the process lives.
     pub watch: BoxFuture<'static, ()>,
 }
@@ -77,7 +77,7 @@ pub fn watched<K>(
     client: &Client,
     namespace: Option<&str>,
     subscribers: usize,
-    sync: &Sync,
+    watch_health: &WatchHealth,
     deleted: impl Fn(&str) + Send + 'static,
 ) -> Watched<K>
 where
@@ -86,26 +86,26 @@ where
         + Debug
         + DeserializeOwned
         + Send
-        + std::marker::Sync
+        + Sync
         + 'static,
-    <Guarded<K> as Resource>::DynamicType: Eq + Hash + Clone,
+    <MaybeInvalid<K> as Resource>::DynamicType: Eq + Hash + Clone,
 {
-    let api: Api<Guarded<K>> = match namespace {
+    let api: Api<MaybeInvalid<K>> = match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),
     };
-    let (store, writer) = store_shared::<Guarded<K>>(BUFFER);
+    let (store, writer) = store_shared::<MaybeInvalid<K>>(BUFFER);
     let changes = (0..subscribers).filter_map(|_| writer.subscribe()).collect();
     let kind = format!("{}.{}", K::plural(&()), crate::api::GROUP);
-    sync.set(&kind, Some("not listed yet".to_owned()));
+    watch_health.set(&kind, Some("not listed yet".to_owned()));
     let events = watcher(api, watcher::Config::default()).default_backoff().reflect_shared(writer);
-    Watched { store, changes, watch: Box::pin(follow(events, kind, sync.clone(), deleted)) }
+    Watched { store, changes, watch: Box::pin(follow(events, kind, watch_health.clone(), deleted)) }
 }
 
 async fn follow<K: Resource<DynamicType = ()> + 'static>(
-    events: impl Stream<Item = watcher::Result<watcher::Event<Guarded<K>>>>,
+    events: impl Stream<Item = watcher::Result<watcher::Event<MaybeInvalid<K>>>>,
     kind: String,
-    sync: Sync,
+    watch_health: WatchHealth,
     deleted: impl Fn(&str),
 ) {
     let mut events = std::pin::pin!(events);
@@ -114,7 +114,7 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
         match event {
             Ok(watcher::Event::InitDone) => {
                 synced = true;
-                sync.set(&kind, None);
+                watch_health.set(&kind, None);
             }
             Ok(
                 watcher::Event::Apply(DeserializeGuard(Err(invalid)))
@@ -130,7 +130,7 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
                 // A watch that breaks after the list goes on where it was, without another list that would say so.
                 synced &= !matches!(error, watcher::Error::InitialListFailed(_) | watcher::Error::NoResourceVersion);
                 if !synced {
-                    sync.set(&kind, Some(trouble(&error)));
+                    watch_health.set(&kind, Some(trouble(&error)));
                 }
             }
         }
@@ -147,7 +147,7 @@ fn trouble(error: &watcher::Error) -> String {
 }
 
 /// The decoded objects of a store that pass the test.
-pub fn decoded<K>(store: &Store<Guarded<K>>, test: impl Fn(&K) -> bool) -> Vec<K>
+pub fn decoded<K>(store: &Store<MaybeInvalid<K>>, test: impl Fn(&K) -> bool) -> Vec<K>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + 'static,
 {
@@ -185,7 +185,7 @@ impl Stores {
     }
 
     /// The names of Executions that an earlier plan of this name has left.
-    pub fn left_by_namesakes(&self, plan: &Plan) -> BTreeSet<String> {
+    pub fn orphaned_executions(&self, plan: &Plan) -> BTreeSet<String> {
         let meta = &plan.metadata;
         let left = |it: &Execution| {
             let plan_ref = &it.spec.plan_ref;
@@ -233,11 +233,11 @@ mod tests {
         }))
     }
 
-    fn after(events: Vec<watcher::Result<watcher::Event<Guarded<Plan>>>>) -> Vec<String> {
-        let sync = Sync::default();
-        sync.set("plans", Some("not listed yet".to_owned()));
-        follow(stream::iter(events), "plans".to_owned(), sync.clone(), |_| {}).now_or_never().unwrap();
-        sync.missing()
+    fn after(events: Vec<watcher::Result<watcher::Event<MaybeInvalid<Plan>>>>) -> Vec<String> {
+        let watch_health = WatchHealth::default();
+        watch_health.set("plans", Some("not listed yet".to_owned()));
+        follow(stream::iter(events), "plans".to_owned(), watch_health.clone(), |_| {}).now_or_never().unwrap();
+        watch_health.missing()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
     effects::replace_status,
     error::{ControllerError, call},
     objects::requeue,
-    stores::Guarded,
+    stores::MaybeInvalid,
 };
 use crate::{
     api::{AutonomyWindow, Execution, Plan},
@@ -17,7 +17,10 @@ use crate::{
 };
 
 /// One pass over one window.
-pub async fn reconcile(seen: Arc<Guarded<AutonomyWindow>>, context: Arc<Context>) -> Result<Action, ControllerError> {
+pub async fn reconcile(
+    seen: Arc<MaybeInvalid<AutonomyWindow>>,
+    context: Arc<Context>,
+) -> Result<Action, ControllerError> {
     let (namespace, name) = super::objects::key(seen.as_ref())?;
     let windows: Api<AutonomyWindow> = context.api(&namespace);
     let Some(mut window) = call("reading a window", windows.get_opt(&name)).await? else {

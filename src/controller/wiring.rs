@@ -28,7 +28,7 @@ use super::{
     context::Context,
     error::ControllerError,
     executions, guard, health, hosts, plans,
-    stores::{Guarded, Stores, Sync, decoded, watched},
+    stores::{MaybeInvalid, Stores, WatchHealth, decoded, watched},
     tasks::Tasks,
     windows,
 };
@@ -57,20 +57,20 @@ pub type Part = BoxFuture<'static, anyhow::Result<&'static str>>;
 /// Everything that runs for as long as the process.
 pub fn parts(settings: &Settings, client: Client, stop: &CancellationToken) -> Vec<Part> {
     let namespace = settings.namespace.as_deref();
-    let sync = Sync::default();
+    let watch_health = WatchHealth::default();
     let (steps, turns) = (Tasks::default(), Tasks::default());
     // What was deleted is not observed any more, so what works for it here is stopped.
     let stops = |tasks: &Tasks| {
         let tasks = tasks.clone();
         move |uid: &str| tasks.stop(uid)
     };
-    let plans = watched::<Plan>(&client, namespace, 3, &sync, stops(&turns));
-    let executions = watched::<Execution>(&client, namespace, 2, &sync, stops(&steps));
-    let windows = watched::<AutonomyWindow>(&client, namespace, 3, &sync, |_| {});
-    let messages = watched::<Message>(&client, namespace, 1, &sync, |_| {});
-    let agents = watched::<Agent>(&client, namespace, 1, &sync, |_| {});
-    let hosts = watched::<Host>(&client, namespace, 2, &sync, |_| {});
-    let guests = watched::<Guest>(&client, namespace, 1, &sync, |_| {});
+    let plans = watched::<Plan>(&client, namespace, 3, &watch_health, stops(&turns));
+    let executions = watched::<Execution>(&client, namespace, 2, &watch_health, stops(&steps));
+    let windows = watched::<AutonomyWindow>(&client, namespace, 3, &watch_health, |_| {});
+    let messages = watched::<Message>(&client, namespace, 1, &watch_health, |_| {});
+    let agents = watched::<Agent>(&client, namespace, 1, &watch_health, |_| {});
+    let hosts = watched::<Host>(&client, namespace, 2, &watch_health, |_| {});
+    let guests = watched::<Guest>(&client, namespace, 1, &watch_health, |_| {});
     let stores = Stores {
         plans: plans.store,
         executions: executions.store,
@@ -113,7 +113,7 @@ pub fn parts(settings: &Settings, client: Client, stop: &CancellationToken) -> V
     parts.push(part("the guard's watch", guard::watch(client, probe, guarded.clone()).boxed()));
     let address = settings.health_address;
     parts.push(Box::pin(async move {
-        health::serve(address, sync, guarded).await.with_context(|| format!("serving health on {address}"))?;
+        health::serve(address, watch_health, guarded).await.with_context(|| format!("serving health on {address}"))?;
         Ok("the health endpoints")
     }));
     parts
@@ -143,7 +143,7 @@ async fn started(context: Arc<Context>, client: Client, probe: String) {
 }
 
 type Start = futures::future::Shared<BoxFuture<'static, ()>>;
-type Handle<K> = ReflectHandle<Guarded<K>>;
+type Handle<K> = ReflectHandle<MaybeInvalid<K>>;
 
 struct Changes {
     plans: Vec<Handle<Plan>>,
@@ -156,23 +156,23 @@ struct Changes {
 }
 
 /// Takes one stream of changes; an empty one when there is none left, which the counts above rule out.
-fn take<K>(handles: &mut Vec<Handle<K>>) -> stream::BoxStream<'static, Arc<Guarded<K>>>
+fn take<K>(handles: &mut Vec<Handle<K>>) -> stream::BoxStream<'static, Arc<MaybeInvalid<K>>>
 where
-    K: Resource<DynamicType = ()> + Clone + Send + std::marker::Sync + 'static,
+    K: Resource<DynamicType = ()> + Clone + Send + Sync + 'static,
 {
     handles.pop().map_or_else(|| stream::empty().boxed(), StreamExt::boxed)
 }
 
-fn reference<K: Resource<DynamicType = ()>>(name: &str, namespace: Option<&str>) -> ObjectRef<Guarded<K>> {
+fn reference<K: Resource<DynamicType = ()>>(name: &str, namespace: Option<&str>) -> ObjectRef<MaybeInvalid<K>> {
     ObjectRef::new(name).within(namespace.unwrap_or_default())
 }
 
-fn references<K: Resource<DynamicType = ()>>(objects: &[K]) -> Vec<ObjectRef<Guarded<K>>> {
+fn references<K: Resource<DynamicType = ()>>(objects: &[K]) -> Vec<ObjectRef<MaybeInvalid<K>>> {
     let name = |object: &K| reference(object.meta().name.as_deref()?, object.meta().namespace.as_deref()).into();
     objects.iter().filter_map(name).collect()
 }
 
-type Wakes = (UnboundedReceiver<ObjectRef<Guarded<Plan>>>, UnboundedReceiver<ObjectRef<Guarded<Execution>>>);
+type Wakes = (UnboundedReceiver<ObjectRef<MaybeInvalid<Plan>>>, UnboundedReceiver<ObjectRef<MaybeInvalid<Execution>>>);
 
 fn controllers(
     context: &Arc<Context>,
@@ -190,25 +190,25 @@ fn controllers(
     };
     let (by_host, by_guest, by_agent) = (stores.clone(), stores.clone(), stores.clone());
     let plans = Controller::for_shared_stream(take(&mut changes.plans), stores.plans.clone())
-        .watches_shared_stream(take(&mut changes.executions), |it: Arc<Guarded<Execution>>| {
+        .watches_shared_stream(take(&mut changes.executions), |it: Arc<MaybeInvalid<Execution>>| {
             let plan = |it: &Execution| reference(&it.spec.plan_ref.name, it.metadata.namespace.as_deref());
             it.0.as_ref().ok().map(plan)
         })
-        .watches_shared_stream(take(&mut changes.windows), |it: Arc<Guarded<AutonomyWindow>>| {
+        .watches_shared_stream(take(&mut changes.windows), |it: Arc<MaybeInvalid<AutonomyWindow>>| {
             let plan = |it: &AutonomyWindow| reference(&it.spec.plan_ref.name, it.metadata.namespace.as_deref());
             it.0.as_ref().ok().map(plan)
         })
-        .watches_shared_stream(take(&mut changes.messages), |it: Arc<Guarded<Message>>| {
+        .watches_shared_stream(take(&mut changes.messages), |it: Arc<MaybeInvalid<Message>>| {
             let plan = |it: &Message| reference(&it.spec.plan_ref.name, it.metadata.namespace.as_deref());
             it.0.as_ref().ok().map(plan)
         })
-        .watches_shared_stream(take(&mut changes.hosts), move |it: Arc<Guarded<Host>>| {
+        .watches_shared_stream(take(&mut changes.hosts), move |it: Arc<MaybeInvalid<Host>>| {
             blocked(&by_host, it.meta().namespace.clone())
         })
-        .watches_shared_stream(take(&mut changes.guests), move |it: Arc<Guarded<Guest>>| {
+        .watches_shared_stream(take(&mut changes.guests), move |it: Arc<MaybeInvalid<Guest>>| {
             blocked(&by_guest, it.meta().namespace.clone())
         })
-        .watches_shared_stream(take(&mut changes.agents), move |it: Arc<Guarded<Agent>>| {
+        .watches_shared_stream(take(&mut changes.agents), move |it: Arc<MaybeInvalid<Agent>>| {
             blocked(&by_agent, it.meta().namespace.clone())
         })
         .reconcile_on(received(plan_wakes));
@@ -217,17 +217,17 @@ fn controllers(
     };
     let (by_plan, by_window) = (stores.clone(), stores.clone());
     let executions = Controller::for_shared_stream(take(&mut changes.executions), stores.executions.clone())
-        .watches_shared_stream(take(&mut changes.plans), move |it: Arc<Guarded<Plan>>| {
+        .watches_shared_stream(take(&mut changes.plans), move |it: Arc<MaybeInvalid<Plan>>| {
             waiting(&by_plan, it.meta().uid.clone().unwrap_or_default())
         })
-        .watches_shared_stream(take(&mut changes.windows), move |it: Arc<Guarded<AutonomyWindow>>| {
+        .watches_shared_stream(take(&mut changes.windows), move |it: Arc<MaybeInvalid<AutonomyWindow>>| {
             let plan = it.0.as_ref().map(|window| window.spec.plan_ref.uid.clone());
             waiting(&by_window, plan.unwrap_or_default())
         })
         .reconcile_on(received(execution_wakes));
     let by_plan = stores.clone();
     let windows = Controller::for_shared_stream(take(&mut changes.windows), stores.windows.clone())
-        .watches_shared_stream(take(&mut changes.plans), move |it: Arc<Guarded<Plan>>| {
+        .watches_shared_stream(take(&mut changes.plans), move |it: Arc<MaybeInvalid<Plan>>| {
             let uid = it.meta().uid.clone().unwrap_or_default();
             references(&decoded(&by_plan.windows, |window| window.spec.plan_ref.uid == uid && window.status.is_none()))
         });
@@ -246,21 +246,21 @@ fn received<T: Send + 'static>(receiver: UnboundedReceiver<T>) -> impl stream::S
 
 fn running<K, F>(
     name: &'static str,
-    controller: Controller<Guarded<K>>,
-    reconcile: fn(Arc<Guarded<K>>, Arc<Context>) -> F,
+    controller: Controller<MaybeInvalid<K>>,
+    reconcile: fn(Arc<MaybeInvalid<K>>, Arc<Context>) -> F,
     context: &Arc<Context>,
     start: &Start,
     stop: &CancellationToken,
 ) -> Part
 where
-    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + std::marker::Sync + 'static,
+    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static,
     F: Future<Output = Result<Action, ControllerError>> + Send + 'static,
 {
     let (context, start) = (context.clone(), start.clone());
     let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
     Box::pin(async move {
         start.await;
-        let decoded_only = move |object: Arc<Guarded<K>>, context| async move {
+        let decoded_only = move |object: Arc<MaybeInvalid<K>>, context| async move {
             match &object.0 {
                 Ok(_) => reconcile(object, context).await,
                 // The watch has logged it; it is left alone until it changes.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
 use super::{
-    Judged, LONGEST_REASON, Notice, Step, approval_command, approver,
+    Decision, Judged, LONGEST_REASON, Notice, approval_command, approver,
     covered::window_of,
     digest_of, judge,
     judge::limited,
@@ -18,7 +18,7 @@ use crate::{
         ExecutionPhase, ExecutionStatus, Grant, GrantVia, ObjectRef, Plan, PlanPhase, REASON, Risk, Target,
         WindowClass, WindowPhase,
     },
-    policy::{Decision, Inventory, Need, OpenWindow, Question, Refusal, gate, phrase, phrase_code},
+    policy::{GateAnswer, Inventory, Need, OpenWindow, Question, Refusal, gate, phrase, phrase_code},
 };
 
 /// The reason of an Execution that waited when its plan was denied.
@@ -70,7 +70,7 @@ pub enum ExecutionEffect {
     Grant(Box<AutonomyWindow>),
 }
 
-type Next = Step<ExecutionEffect, ExecutionStatus>;
+type Next = Decision<ExecutionEffect, ExecutionStatus>;
 
 /// Decides.
 pub fn execution(observed: &ObservedExecution<'_>) -> Next {
@@ -102,12 +102,12 @@ fn started(observed: &ObservedExecution<'_>, plan: Option<&Plan>, mut status: Ex
         // Also when that is written already: the answer to the write may have been lost, and the stop with it.
         status.phase = ExecutionPhase::Cancelling;
         let status = (!cancelling).then_some(status);
-        return Step { effect: ExecutionEffect::Stop, status, ..Step::default() };
+        return Decision { effect: ExecutionEffect::Stop, status, ..Decision::default() };
     }
     let read_only = status.risk.as_ref().is_some_and(|risk| risk.class == Risk::ReadOnly);
     let attempt = status.attempt.unwrap_or(1);
     if !read_only {
-        return Step { effect: ExecutionEffect::Adopt { stop: stop || cancelling }, ..Step::default() };
+        return Decision { effect: ExecutionEffect::Adopt { stop: stop || cancelling }, ..Decision::default() };
     }
     if stop || cancelling {
         return end(status, ExecutionPhase::Cancelled, "PlanCancelled", "the plan was cancelled", observed.now);
@@ -181,13 +181,13 @@ fn asked(observed: &ObservedExecution<'_>, plan: &Plan, mut status: ExecutionSta
     });
     status.risk = Some(judged.status());
     match decision {
-        Decision::Refuse(refusal, about) => {
+        GateAnswer::Refuse(refusal, about) => {
             let message = refused(refusal, &about, &judged, plan);
             end(status, ExecutionPhase::Refused, refusal.reason(), &message, observed.now)
         }
-        Decision::Await(Need::Window) => await_window(observed, plan, &digest, status),
-        Decision::Await(Need::Phrase(target)) => await_phrase(observed, plan, &digest, target, status),
-        Decision::Allow(authority) => {
+        GateAnswer::Await(Need::Window) => await_window(observed, plan, &digest, status),
+        GateAnswer::Await(Need::Phrase(target)) => await_phrase(observed, plan, &digest, target, status),
+        GateAnswer::Allow(authority) => {
             status.authority = Some(authority);
             status.approval = None;
             status.reason = None;
@@ -231,7 +231,7 @@ fn await_window(observed: &ObservedExecution<'_>, plan: &Plan, digest: &str, sta
     };
     if annotation(observed.execution, APPROVE) == Some(token.as_str()) {
         let window = grant(observed, plan, digest, WindowClass::Assent, &token);
-        return Step { effect: ExecutionEffect::Grant(Box::new(window)), ..Step::default() };
+        return Decision { effect: ExecutionEffect::Grant(Box::new(window)), ..Decision::default() };
     }
     let (namespace, name) = names(observed.execution);
     let approval = ExecutionApproval {
@@ -272,7 +272,7 @@ fn await_phrase(
         let mut window = grant(observed, plan, digest, WindowClass::Destructive, code);
         window.spec.targets = vec![target];
         window.spec.duration_seconds = window.spec.duration_seconds.min(900);
-        return Step { effect: ExecutionEffect::Grant(Box::new(window)), ..Step::default() };
+        return Decision { effect: ExecutionEffect::Grant(Box::new(window)), ..Decision::default() };
     }
     let approval = ExecutionApproval {
         token: None,
@@ -304,7 +304,7 @@ fn await_person(
         return Next::default();
     }
     let notice = Notice { reason, note: message, warning: false };
-    Step { status: Some(status), notice: Some(notice), ..Step::default() }
+    Decision { status: Some(status), notice: Some(notice), ..Decision::default() }
 }
 
 fn grant(
@@ -337,7 +337,7 @@ fn claim(observed: &ObservedExecution<'_>, mut status: ExecutionStatus) -> Next 
     status.attempt = Some(attempt);
     status.attempt_id = Some(format!("{uid}-{attempt}"));
     status.start_time = Some(Time(observed.now));
-    Step { effect: ExecutionEffect::Start, status: Some(status), ..Step::default() }
+    Decision { effect: ExecutionEffect::Start, status: Some(status), ..Decision::default() }
 }
 
 fn end(
@@ -353,5 +353,9 @@ fn end(
     status.approval = None;
     status.completion_time = Some(Time(now));
     let warning = matches!(phase, ExecutionPhase::Refused | ExecutionPhase::Lost);
-    Step { status: Some(status), notice: Some(Notice { reason, note: message.to_owned(), warning }), ..Step::default() }
+    Decision {
+        status: Some(status),
+        notice: Some(Notice { reason, note: message.to_owned(), warning }),
+        ..Decision::default()
+    }
 }

@@ -85,7 +85,7 @@ impl Case {
         self.plan.as_mut().unwrap()
     }
 
-    fn decide(&self) -> super::Step<ExecutionEffect, ExecutionStatus> {
+    fn decide(&self) -> super::Decision<ExecutionEffect, ExecutionStatus> {
         let ended = self
             .windows
             .iter()
@@ -112,7 +112,7 @@ impl Case {
     }
 
     /// What would be observed next: the status was written and the effect carried out.
-    fn then(&self, step: &super::Step<ExecutionEffect, ExecutionStatus>) -> Self {
+    fn then(&self, step: &super::Decision<ExecutionEffect, ExecutionStatus>) -> Self {
         let mut next = self.clone();
         if let Some(status) = &step.status {
             next.execution.status = Some(status.clone());
@@ -245,7 +245,7 @@ fn a_read_is_tried_three_times_and_a_change_once() {
         assert_eq!(step.status.as_ref().unwrap().attempt_id, Some(format!("uid-of-p-1-1-{attempt}")));
         let mut paused = case.clone();
         paused.plan().spec.paused = true;
-        assert_eq!(paused.decide(), super::Step::default(), "a further attempt is a start");
+        assert_eq!(paused.decide(), super::Decision::default(), "a further attempt is a start");
         case = case.then(&step);
         case.running = false;
     }

@@ -33,7 +33,7 @@ use k8s_openapi::jiff::Timestamp;
 
 /// What is to be done: at most one outside action, and the status to record before it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step<E, S> {
+pub struct Decision<E, S> {
     /// The one outside action.
     pub effect: E,
     /// The status to write first, when it differs from what is there.
@@ -55,7 +55,7 @@ pub struct Notice {
     pub warning: bool,
 }
 
-impl<E: Default, S> Default for Step<E, S> {
+impl<E: Default, S> Default for Decision<E, S> {
     fn default() -> Self {
         Self { effect: E::default(), status: None, again_at: None, notice: None }
     }

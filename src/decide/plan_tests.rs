@@ -16,7 +16,7 @@ struct Case {
     plan: Plan,
     windows: Vec<AutonomyWindow>,
     executions: BTreeMap<String, Execution>,
-    taken: BTreeSet<String>,
+    occupied_names: BTreeSet<String>,
     trouble: Option<(String, String)>,
     turn: Option<Turn>,
     tally: Tally,
@@ -30,7 +30,7 @@ impl Case {
             plan,
             windows: Vec::new(),
             executions: BTreeMap::new(),
-            taken: BTreeSet::new(),
+            occupied_names: BTreeSet::new(),
             trouble: None,
             turn: None,
             tally: Tally::default(),
@@ -54,12 +54,12 @@ impl Case {
         self.windows.push(opened(made, WindowPhase::Active, self.now, self.now + 600));
     }
 
-    fn decide(&self) -> super::Step<PlanEffect, PlanStatus> {
+    fn decide(&self) -> super::Decision<PlanEffect, PlanStatus> {
         plan(&ObservedPlan {
             plan: &self.plan,
             windows: &self.windows,
             executions: &self.executions,
-            taken: &self.taken,
+            occupied_names: &self.occupied_names,
             inventory: &inventory(),
             agent_trouble: self.trouble.as_ref(),
             turn: self.turn.as_ref(),
@@ -257,11 +257,11 @@ fn a_plan_that_is_being_deleted_begins_nothing_and_stops_asking() {
 #[test]
 fn a_step_whose_name_an_earlier_plan_still_holds_is_waited_for_and_then_made() {
     let mut case = Case::approved(a_plan(&[CHANGES]));
-    case.taken.insert("p-1-1".into());
+    case.occupied_names.insert("p-1-1".into());
     assert_eq!(case.settle(), PlanEffect::None);
     assert_eq!(case.plan.status.as_ref().unwrap().blocked.as_ref().unwrap().reason, "NameTaken");
     assert_eq!(case.decide().again_at, Some(at(NOW + 3)), "nobody would wake it");
-    case.taken.clear();
+    case.occupied_names.clear();
     assert!(matches!(case.settle(), PlanEffect::Execute(_)));
     assert_eq!(case.phase(), PlanPhase::Running);
 }
@@ -275,7 +275,7 @@ fn a_finished_plan_is_left_alone_whatever_is_said() {
         case.plan.spec.cancelled = true;
         case.say(DENY, &shown_token(&case.plan));
         case.say(APPROVE, &shown_token(&case.plan));
-        assert_eq!(case.decide(), super::Step::default(), "{phase:?}");
+        assert_eq!(case.decide(), super::Decision::default(), "{phase:?}");
     }
 }
 

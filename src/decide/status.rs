@@ -6,22 +6,27 @@ use crate::api::{PlanPhase, PlanStatus, condition};
 
 /// Why the plan is not approved, when it is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct ApprovalState {
     pub approved: bool,
     pub reason: &'static str,
     pub message: String,
 }
 
-/// Derives every condition from the phase and the standing of the approval.
-pub(super) fn set_conditions(status: &mut PlanStatus, standing: &Standing, generation: Option<i64>, now: Timestamp) {
+/// Derives every condition from the phase and the approval_state of the approval.
+pub(super) fn set_conditions(
+    status: &mut PlanStatus,
+    approval_state: &ApprovalState,
+    generation: Option<i64>,
+    now: Timestamp,
+) {
     let word = |yes: bool| if yes { "True" } else { "False" };
     let conditions = &mut status.conditions;
     condition::set(
         conditions,
         now,
         generation,
-        (condition::APPROVED, word(standing.approved), standing.reason),
-        &standing.message,
+        (condition::APPROVED, word(approval_state.approved), approval_state.reason),
+        &approval_state.message,
     );
     let blocked = status.blocked.as_ref().map_or(String::new(), |blocked| blocked.question.clone());
     let summary = status.result.as_ref().map_or(String::new(), |result| result.summary.clone());

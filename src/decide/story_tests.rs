@@ -114,12 +114,12 @@ impl World {
     /// One pass over the plan; says whether anything came of it.
     fn decide_plan(&mut self) -> bool {
         let inventory = inventory();
-        let taken = BTreeSet::new();
+        let occupied_names = BTreeSet::new();
         let step = super::plan(&ObservedPlan {
             plan: &self.plan,
             windows: &self.seen.1,
             executions: &self.seen.0,
-            taken: &taken,
+            occupied_names: &occupied_names,
             inventory: &inventory,
             agent_trouble: None,
             turn: self.turn.as_ref(),
@@ -130,7 +130,7 @@ impl World {
         });
         let before = self.phase();
         if before.is_terminal() {
-            assert_eq!(step, super::Step::default(), "a finished plan");
+            assert_eq!(step, super::Decision::default(), "a finished plan");
         }
         let mut changed = step.status.is_some();
         if let Some(status) = step.status {

@@ -2,7 +2,7 @@
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::{Notice, Step, after};
+use super::{Decision, Notice, after};
 use crate::api::{AutonomyWindow, AutonomyWindowStatus, Execution, ExecutionPhase, Plan, WindowClass, WindowPhase};
 
 /// What is known of a window.
@@ -19,18 +19,18 @@ pub struct ObservedWindow<'a> {
 }
 
 /// Decides. A window has no effect of its own; its status is what the gate reads.
-pub fn window(observed: &ObservedWindow<'_>) -> Step<(), AutonomyWindowStatus> {
+pub fn window(observed: &ObservedWindow<'_>) -> Decision<(), AutonomyWindowStatus> {
     match &observed.window.status {
-        None => first_sight(observed),
+        None => open_or_reject(observed),
         Some(status) if status.phase == WindowPhase::Active => active(observed, status),
-        Some(_) => Step::default(),
+        Some(_) => Decision::default(),
     }
 }
 
-fn first_sight(observed: &ObservedWindow<'_>) -> Step<(), AutonomyWindowStatus> {
+fn open_or_reject(observed: &ObservedWindow<'_>) -> Decision<(), AutonomyWindowStatus> {
     let spec = &observed.window.spec;
     match objection(observed) {
-        Some(Objection::TooEarly) => Step { again_at: Some(after(observed.now, 1)), ..Step::default() },
+        Some(Objection::TooEarly) => Decision { again_at: Some(after(observed.now, 1)), ..Decision::default() },
         Some(Objection::Never(why)) => ended(WindowPhase::Revoked, None, why),
         None => {
             let seconds = match spec.class {
@@ -38,7 +38,7 @@ fn first_sight(observed: &ObservedWindow<'_>) -> Step<(), AutonomyWindowStatus> 
                 WindowClass::Destructive => spec.duration_seconds.min(900),
             };
             let expires = after(observed.now, seconds);
-            Step {
+            Decision {
                 status: Some(AutonomyWindowStatus {
                     phase: WindowPhase::Active,
                     opened_at: Some(Time(observed.now)),
@@ -51,7 +51,7 @@ fn first_sight(observed: &ObservedWindow<'_>) -> Step<(), AutonomyWindowStatus> 
                     note: format!("opened until {expires} by {}", spec.granted_by.username),
                     warning: false,
                 }),
-                ..Step::default()
+                ..Decision::default()
             }
         }
     }
@@ -116,7 +116,7 @@ fn unconfirmed(observed: &ObservedWindow<'_>, name: &str) -> Option<Objection> {
     (!fits).then(|| Objection::Never(why.to_owned()))
 }
 
-fn active(observed: &ObservedWindow<'_>, status: &AutonomyWindowStatus) -> Step<(), AutonomyWindowStatus> {
+fn active(observed: &ObservedWindow<'_>, status: &AutonomyWindowStatus) -> Decision<(), AutonomyWindowStatus> {
     let expires = status.expiry_time.as_ref().map_or(Timestamp::MIN, |time| time.0);
     if observed.window.spec.revoked {
         return ended(WindowPhase::Revoked, Some(status), "it was revoked".to_owned());
@@ -124,12 +124,12 @@ fn active(observed: &ObservedWindow<'_>, status: &AutonomyWindowStatus) -> Step<
     if observed.now >= expires {
         return ended(WindowPhase::Expired, Some(status), "its time is over".to_owned());
     }
-    Step { again_at: Some(expires), ..Step::default() }
+    Decision { again_at: Some(expires), ..Decision::default() }
 }
 
-fn ended(phase: WindowPhase, before: Option<&AutonomyWindowStatus>, why: String) -> Step<(), AutonomyWindowStatus> {
+fn ended(phase: WindowPhase, before: Option<&AutonomyWindowStatus>, why: String) -> Decision<(), AutonomyWindowStatus> {
     let reason = if phase == WindowPhase::Expired { "WindowExpired" } else { "WindowRevoked" };
-    Step {
+    Decision {
         notice: Some(Notice { reason, note: why.clone(), warning: before.is_none() }),
         status: Some(AutonomyWindowStatus {
             phase,
@@ -137,6 +137,6 @@ fn ended(phase: WindowPhase, before: Option<&AutonomyWindowStatus>, why: String)
             expiry_time: before.and_then(|status| status.expiry_time.clone()),
             message: Some(why),
         }),
-        ..Step::default()
+        ..Decision::default()
     }
 }

@@ -88,7 +88,7 @@ pub enum Need {
 
 /// The gate's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum GateAnswer {
     /// It may start, by this leave.
     Allow(Authority),
     /// It may start once a person has done this.
@@ -98,59 +98,59 @@ pub enum Decision {
 }
 
 /// Decides. The order of the questions is part of the contract: what can never run is said before what may run yet.
-pub fn gate(question: &Question<'_>) -> Decision {
+pub fn gate(question: &Question<'_>) -> GateAnswer {
     if let Some(refusal) = never(question) {
         return refusal;
     }
     match question.risk {
-        Risk::ReadOnly => Decision::Allow(Authority { kind: AuthorityKind::ReadOnly, name: None, approver: None }),
+        Risk::ReadOnly => GateAnswer::Allow(Authority { kind: AuthorityKind::ReadOnly, name: None, approver: None }),
         _ if !out_of_scope(question).is_empty() => {
-            Decision::Refuse(Refusal::OutOfScope, listed(out_of_scope(question)))
+            GateAnswer::Refuse(Refusal::OutOfScope, listed(out_of_scope(question)))
         }
         Risk::ConfigMutation => match assent(question) {
-            Some(window) => Decision::Allow(authority(AuthorityKind::Window, window)),
-            None => Decision::Await(Need::Window),
+            Some(window) => GateAnswer::Allow(authority(AuthorityKind::Window, window)),
+            None => GateAnswer::Await(Need::Window),
         },
         Risk::Destructive => destructive(question),
     }
 }
 
-fn never(question: &Question<'_>) -> Option<Decision> {
+fn never(question: &Question<'_>) -> Option<GateAnswer> {
     let unknown = &question.scope.unknown;
     if let Some(thing) = unknown.iter().find(|thing| thing.protected) {
-        return Some(Decision::Refuse(Refusal::Protected, thing.what.clone()));
+        return Some(GateAnswer::Refuse(Refusal::Protected, thing.what.clone()));
     }
     if !unknown.is_empty() {
         let what = unknown.iter().map(|thing| thing.what.as_str()).collect::<Vec<_>>().join(", ");
-        return Some(Decision::Refuse(Refusal::UnknownTarget, what));
+        return Some(GateAnswer::Refuse(Refusal::UnknownTarget, what));
     }
     if question.flags.unbounded || question.flags.interactive {
-        return Some(Decision::Refuse(Refusal::Unbounded, String::new()));
+        return Some(GateAnswer::Refuse(Refusal::Unbounded, String::new()));
     }
     let protected: Vec<_> =
         question.scope.touches.iter().filter(|target| question.inventory.protects(target)).collect();
-    (!protected.is_empty()).then(|| Decision::Refuse(Refusal::Protected, listed(protected)))
+    (!protected.is_empty()).then(|| GateAnswer::Refuse(Refusal::Protected, listed(protected)))
 }
 
-fn destructive(question: &Question<'_>) -> Decision {
+fn destructive(question: &Question<'_>) -> GateAnswer {
     let mut targets = question.scope.acts_on.iter();
     let (Some(target), others) = (targets.next(), targets.next()) else {
-        return Decision::Refuse(Refusal::UnknownTarget, "nothing".to_owned());
+        return GateAnswer::Refuse(Refusal::UnknownTarget, "nothing".to_owned());
     };
     if question.named_in_plan {
         return match assent(question) {
-            Some(window) => Decision::Allow(authority(AuthorityKind::PlanStep, window)),
-            None => Decision::Await(Need::Window),
+            Some(window) => GateAnswer::Allow(authority(AuthorityKind::PlanStep, window)),
+            None => GateAnswer::Await(Need::Window),
         };
     }
     if others.is_some() {
-        return Decision::Refuse(Refusal::SeveralTargets, listed(question.scope.acts_on.iter().collect()));
+        return GateAnswer::Refuse(Refusal::SeveralTargets, listed(question.scope.acts_on.iter().collect()));
     }
     let confirmed = open(question, WindowClass::Destructive)
         .find(|window| window.targets.len() == 1 && window.targets.contains(target));
     match confirmed {
-        Some(window) => Decision::Allow(authority(AuthorityKind::DestructiveWindow, window)),
-        None => Decision::Await(Need::Phrase(target.clone())),
+        Some(window) => GateAnswer::Allow(authority(AuthorityKind::DestructiveWindow, window)),
+        None => GateAnswer::Await(Need::Phrase(target.clone())),
     }
 }
 

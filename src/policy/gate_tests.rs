@@ -46,7 +46,7 @@ struct Case {
 }
 
 impl Case {
-    fn decide(&self) -> (Scope, Decision) {
+    fn decide(&self) -> (Scope, GateAnswer) {
         let inventory = inventory();
         let scope = scope(&self.place, &self.affected, &inventory);
         let decision = gate(&Question {
@@ -114,9 +114,9 @@ fn cases() -> impl Strategy<Value = Case> {
         })
 }
 
-fn allowed(decision: &Decision) -> Option<AuthorityKind> {
+fn allowed(decision: &GateAnswer) -> Option<AuthorityKind> {
     match decision {
-        Decision::Allow(authority) => Some(authority.kind),
+        GateAnswer::Allow(authority) => Some(authority.kind),
         _ => None,
     }
 }
@@ -129,7 +129,7 @@ proptest! {
         let (scope, decision) = case.decide();
         let protected = scope.touches.iter().any(|target| inventory().protects(target));
         if !scope.unknown.is_empty() || protected || case.flags.unbounded || case.flags.interactive {
-            prop_assert!(matches!(decision, Decision::Refuse(..)), "{decision:?}");
+            prop_assert!(matches!(decision, GateAnswer::Refuse(..)), "{decision:?}");
         }
     }
 
@@ -194,10 +194,10 @@ fn the_cases_reach_every_answer() {
     for _ in 0..4000 {
         let (_, decision) = cases().new_tree(&mut runner).unwrap().current().decide();
         seen.insert(match decision {
-            Decision::Allow(authority) => format!("{:?}", authority.kind),
-            Decision::Await(Need::Window) => "window".into(),
-            Decision::Await(Need::Phrase(_)) => "phrase".into(),
-            Decision::Refuse(refusal, _) => refusal.reason().into(),
+            GateAnswer::Allow(authority) => format!("{:?}", authority.kind),
+            GateAnswer::Await(Need::Window) => "window".into(),
+            GateAnswer::Await(Need::Phrase(_)) => "phrase".into(),
+            GateAnswer::Refuse(refusal, _) => refusal.reason().into(),
         });
     }
     let all = [

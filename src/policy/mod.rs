@@ -8,6 +8,6 @@ mod gate_tests;
 mod scope;
 mod token;
 
-pub use gate::{Decision, Need, OpenWindow, Question, Refusal, gate};
+pub use gate::{GateAnswer, Need, OpenWindow, Question, Refusal, gate};
 pub use scope::{Inventory, KnownGuest, KnownHost, Scope, Unknown, scope};
 pub use token::{EffectiveStep, first_nonce, next_nonce, phrase, phrase_code, plan_digest, sha256_hex, token};

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{Pass, PlanEffect};
+use super::{PlanDecider, PlanEffect};
 use crate::{
     api::{
         APPROVE, APPROVED_BY, Approval, AutonomyWindowSpec, DENY, Grant, GrantVia, ObjectRef, PlanPhase, REASON,
@@ -13,12 +13,12 @@ use crate::{
         covered::window_of,
         judge::limited,
         object::{annotation, names},
-        status::Standing,
+        status::ApprovalState,
     },
     policy::{OpenWindow, next_nonce, token},
 };
 
-impl Pass<'_> {
+impl PlanDecider<'_> {
     pub(super) fn approval(&mut self) -> &mut Approval {
         self.status.approval.get_or_insert_default()
     }
@@ -32,7 +32,7 @@ impl Pass<'_> {
     }
 
     /// After this no token that was ever shown fits any more.
-    pub(super) fn rotate(&mut self, event: &str) {
+    pub(super) fn rotate_nonce(&mut self, event: &str) {
         let uid = self.observed.plan.metadata.uid.clone().unwrap_or_default();
         let approval = self.approval();
         approval.last_handled = Some(approval.token.clone());
@@ -51,7 +51,7 @@ impl Pass<'_> {
         if let Some(window) = self.windows.first() {
             return Some(PlanEffect::Revoke(window.name.clone()));
         }
-        self.rotate("denied");
+        self.rotate_nonce("denied");
         self.approval().granted = None;
         self.status.window = None;
         self.status.blocked = None;
@@ -70,15 +70,15 @@ impl Pass<'_> {
         let fresh = self.windows.iter().any(|window| covering(&window) && window.name == current);
         let last = self.windows.iter().filter(covering).max_by_key(|window| window.expires).cloned();
         if fresh {
-            self.rotate("granted");
+            self.rotate_nonce("granted");
             self.approval().granted = Some(digest);
             self.status.start_time.get_or_insert(Time(self.observed.now));
             if matches!(self.status.phase, PlanPhase::Denied | PlanPhase::AwaitingApproval) {
                 self.status.phase = PlanPhase::Running;
             }
         }
-        if !fresh && self.spent(&current) {
-            self.rotate("spent");
+        if !fresh && self.token_used(&current) {
+            self.rotate_nonce("spent");
         }
         match last {
             Some(window) => {
@@ -92,7 +92,7 @@ impl Pass<'_> {
 
     /// Whether the window that the current token names has ended without a pass that saw it open: the token could
     /// never open another one.
-    fn spent(&self, current: &str) -> bool {
+    fn token_used(&self, current: &str) -> bool {
         let now = self.observed.now;
         self.observed.windows.iter().filter(|it| it.metadata.name.as_deref() == Some(current)).any(|window| {
             window.status.as_ref().is_some_and(|status| {
@@ -105,7 +105,7 @@ impl Pass<'_> {
         let Some(window) = self.status.window.take() else {
             return;
         };
-        self.rotate("ended");
+        self.rotate_nonce("ended");
         let revoked =
             self.observed.windows.iter().any(|it| it.metadata.name.as_deref() == Some(&window.name) && it.spec.revoked);
         if revoked {
@@ -120,7 +120,7 @@ impl Pass<'_> {
         let granted = approval.granted.as_ref() == Some(&approval.digest);
         let window_open = self.status.window.is_some();
         let denied = self.status.phase == PlanPhase::Denied;
-        self.standing = Standing {
+        self.approval_state = ApprovalState {
             approved: granted,
             reason: match (granted, window_open) {
                 (true, true) => "Granted",
@@ -136,9 +136,9 @@ impl Pass<'_> {
         }
         if said != approval.token {
             if !granted {
-                self.standing.reason = "TokenMismatch";
+                self.approval_state.reason = "TokenMismatch";
                 let said = limited(said, 100);
-                self.standing.message =
+                self.approval_state.message =
                     format!("{said:?} is not this plan's current token; approve with: {}", approval.command);
             }
             return None;

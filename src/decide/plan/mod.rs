@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
-    Notice, Step, Tally, Turn, digest_of, open_windows,
-    status::{Standing, differs, set_conditions, set_guarded},
+    Decision, Notice, Tally, Turn, digest_of, open_windows,
+    status::{ApprovalState, differs, set_conditions, set_guarded},
 };
 use crate::{
     api::{AutonomyWindow, Execution, ExecutionPhase, Plan, PlanPhase, PlanStatus},
@@ -27,7 +27,7 @@ pub struct ObservedPlan<'a> {
     /// Its Executions, by name.
     pub executions: &'a BTreeMap<String, Execution>,
     /// Names of Executions that an earlier plan of this name has left.
-    pub taken: &'a BTreeSet<String>,
+    pub occupied_names: &'a BTreeSet<String>,
     /// What the namespace knows.
     pub inventory: &'a Inventory,
     /// Why the agent cannot be asked, when it cannot: stable code and text.
@@ -67,7 +67,7 @@ pub enum PlanEffect {
     StopAsking,
 }
 
-type Next = Step<PlanEffect, PlanStatus>;
+type Next = Decision<PlanEffect, PlanStatus>;
 
 /// Decides.
 pub fn plan(observed: &ObservedPlan<'_>) -> Next {
@@ -75,9 +75,9 @@ pub fn plan(observed: &ObservedPlan<'_>) -> Next {
     if old.is_some_and(|status| status.phase.is_terminal()) {
         return Next::default();
     }
-    let mut pass = Pass::new(observed);
-    let effect = pass.decide();
-    pass.finish(effect)
+    let mut decider = PlanDecider::new(observed);
+    let effect = decider.decide();
+    decider.finish(effect)
 }
 
 /// Whether a person wants it to end: cancelled, or being deleted while something holds it back.
@@ -85,16 +85,16 @@ pub(in crate::decide) fn cancelled(plan: &Plan) -> bool {
     plan.spec.cancelled || plan.metadata.deletion_timestamp.is_some()
 }
 
-/// One pass over one plan: the status under construction and what was found on the way.
-struct Pass<'a> {
+/// Decides about one plan: the status under construction and what was found on the way.
+struct PlanDecider<'a> {
     observed: &'a ObservedPlan<'a>,
     status: PlanStatus,
-    standing: Standing,
+    approval_state: ApprovalState,
     windows: Vec<OpenWindow>,
     again_at: Option<Timestamp>,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> PlanDecider<'a> {
     fn new(observed: &'a ObservedPlan<'a>) -> Self {
         let mut status = observed.plan.status.clone().unwrap_or_default();
         let plan = observed.plan;
@@ -118,10 +118,10 @@ impl<'a> Pass<'a> {
         status.iterations = observed.tally.iterations;
         status.approval = Some(approval);
         let windows = open_windows(plan, observed.windows, observed.now);
-        let standing = Standing { approved: false, reason: "AwaitingApproval", message: String::new() };
-        let mut pass = Self { observed, status, standing, windows, again_at: None };
-        pass.name_token();
-        pass
+        let approval_state = ApprovalState { approved: false, reason: "AwaitingApproval", message: String::new() };
+        let mut decider = Self { observed, status, approval_state, windows, again_at: None };
+        decider.name_token();
+        decider
     }
 
     fn decide(&mut self) -> PlanEffect {
@@ -157,7 +157,7 @@ impl<'a> Pass<'a> {
     fn finish(mut self, effect: PlanEffect) -> Next {
         let old = self.observed.plan.status.as_ref();
         let generation = self.observed.plan.metadata.generation;
-        set_conditions(&mut self.status, &self.standing, generation, self.observed.now);
+        set_conditions(&mut self.status, &self.approval_state, generation, self.observed.now);
         set_guarded(&mut self.status, self.observed.guarded, generation, self.observed.now);
         // A turn or a step of a plan without an agent is the occasion to write the counters: one write for each.
         let counted = match effect {
@@ -167,7 +167,7 @@ impl<'a> Pass<'a> {
         };
         let notice = notice(old, &self.status);
         let write = differs(old, &self.status) || (counted && old != Some(&self.status));
-        Step { effect, status: write.then_some(self.status), again_at: self.again_at, notice }
+        Decision { effect, status: write.then_some(self.status), again_at: self.again_at, notice }
     }
 }
 

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{
-    Pass, PlanEffect,
+    PlanDecider, PlanEffect,
     child::{child, same, step_spec},
 };
 use crate::{
@@ -30,7 +30,7 @@ fn settled(status: &ExecutionStatus) -> bool {
     status.reason.as_deref().is_some_and(|reason| [PLAN_DENIED, GRANT_REVOKED].contains(&reason))
 }
 
-impl<'a> Pass<'a> {
+impl<'a> PlanDecider<'a> {
     pub(super) fn cancel(&mut self) -> PlanEffect {
         if self.observed.asking {
             return PlanEffect::StopAsking;
@@ -85,14 +85,14 @@ impl<'a> Pass<'a> {
                 None => PlanPhase::Running,
             };
             if let Some(approval) = approval {
-                self.standing.message = format!("step {name} waits: {}", approval.command);
+                self.approval_state.message = format!("step {name} waits: {}", approval.command);
             }
             self.status.blocked = None;
             return PlanEffect::None;
         }
         if self.observed.plan.spec.paused {
             self.status.phase = PlanPhase::Running;
-            self.standing.message = "paused: set spec.paused to false to go on".to_owned();
+            self.approval_state.message = "paused: set spec.paused to false to go on".to_owned();
             return PlanEffect::None;
         }
         if self.observed.plan.spec.agent_ref.is_some() { self.drive() } else { self.next_step() }
@@ -104,7 +104,7 @@ impl<'a> Pass<'a> {
 
     /// Creates the Execution of this name, unless that of an earlier plan has it: then it is waited for.
     fn execute(&mut self, name: &str, spec: ExecutionSpec) -> PlanEffect {
-        if self.observed.taken.contains(name) {
+        if self.observed.occupied_names.contains(name) {
             // Nobody is woken when an object goes.
             self.again_at = Some(after(self.observed.now, 3));
             let text = format!(
@@ -140,7 +140,7 @@ impl<'a> Pass<'a> {
                     let denied_at = ended.and_then(|status| status.completion_time.as_ref());
                     // Within one second the order cannot be told: then the denial counts, and one asks again.
                     if denied_at >= opened {
-                        self.rotate("denied");
+                        self.rotate_nonce("denied");
                         self.status.phase = PlanPhase::Denied;
                         self.approval().granted = None;
                         return PlanEffect::None;
