@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::names::execution_name;
-use crate::api::{Execution, ExecutionPhase, Message, Risk, Role};
+use crate::api::{Execution, ExecutionPhase, Message, Risk, Role, names::execution_name};
 
 /// What an ordinary turn weighs, in quarters of an iteration.
 pub const FULL_TURN: u32 = 4;

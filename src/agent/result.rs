@@ -68,7 +68,7 @@ fn action(execution: &Execution, longest: usize) -> String {
 
 /// The exit code, or what happened instead and what may be done about it.
 fn outcome(execution: &Execution, status: &ExecutionStatus) -> String {
-    let reason = status.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let reason = status.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let code = status.exit_code.map(|code| format!("exit code: {code}"));
     match status.phase {
         ExecutionPhase::Succeeded => code.unwrap_or_else(|| "outcome: Succeeded".to_owned()),

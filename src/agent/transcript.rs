@@ -9,11 +9,10 @@ use super::{
     answer::clip,
     context::Context,
     entry::{CallResult, Entry},
-    names::execution_name,
     prompt,
     result::{render_result, render_short},
 };
-use crate::api::{Execution, Message, Plan, PlanStep, Risk, Role};
+use crate::api::{Execution, Message, Plan, PlanStep, Risk, Role, names::execution_name};
 
 /// Longest declared command that is shown, in characters.
 const LONGEST_STEP: usize = 8192;

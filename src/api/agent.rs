@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SecretKeyRef;
+use super::{SecretKeyRef, limits};
 
 /// How to reach a model.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -80,6 +80,6 @@ impl Default for AgentLimits {
 pub struct AgentStatus {
     /// Conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 8))]
+    #[schemars(length(max = limits::MOST_CONDITIONS))]
     pub conditions: Vec<Condition>,
 }

@@ -5,7 +5,12 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContainerSpec, ObjectRef, Risk, Target};
+use super::{
+    ContainerSpec, ExecutionPhase, ExecutionReason, ObjectRef, Risk, Target,
+    execution_phase::{attempt_id_rule, phase_transition_rule, terminal_phase_rule},
+    limits,
+    names::NO_NUL_PATTERN,
+};
 
 /// One step, as it was decided. Never changes.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -19,7 +24,9 @@ use super::{ContainerSpec, ObjectRef, Risk, Target};
     status = "ExecutionStatus",
     derive = "PartialEq",
     doc = "One step on one target: a command or a container creation, and its real exit code, stdout and stderr.",
-    validation = ("!has(oldSelf.status) || !(oldSelf.status.phase in ['Succeeded', 'Failed', 'TimedOut', 'Cancelled', 'Denied', 'Expired', 'Refused', 'Lost']) || (has(self.status) && self.status.phase == oldSelf.status.phase)", "a terminal phase never changes"),
+    validation = terminal_phase_rule(),
+    validation = phase_transition_rule(),
+    validation = attempt_id_rule(),
     validation = ("!has(oldSelf.status) || !has(oldSelf.status.attempt) || (has(self.status) && has(self.status.attempt) && self.status.attempt >= oldSelf.status.attempt)", "attempt never decreases"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
     printcolumn(name = "Exit", type_ = "integer", json_path = ".status.exitCode"),
@@ -41,15 +48,15 @@ pub struct ExecutionSpec {
     pub plan_ref: ObjectRef,
     /// The Message whose tool call asked for the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 253))]
+    #[schemars(length(max = limits::LONGEST_NAME))]
     pub message_ref: Option<String>,
     /// The id of that tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 256))]
+    #[schemars(length(max = limits::LONGEST_CALL_ID))]
     pub call_id: Option<String>,
     /// The plan's step that this is, in a plan without an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 63))]
+    #[schemars(length(max = limits::LONGEST_LABEL))]
     pub step_name: Option<String>,
     /// Where it runs.
     pub target: Target,
@@ -61,66 +68,27 @@ pub struct ExecutionSpec {
     pub create_container: Option<ContainerSpec>,
     /// What the step is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = limits::LONGEST_PURPOSE))]
     pub purpose: Option<String>,
     /// The least risk that its author sees in it; the judged risk may be higher, never lower.
     #[serde(default)]
     pub declared_risk: Risk,
     /// How long it may run, in seconds.
     #[serde(default = "default_timeout_seconds")]
-    #[schemars(range(min = 1, max = 7200))]
+    #[schemars(range(min = 1, max = limits::MOST_TIMEOUT_SECONDS))]
     pub timeout_seconds: u32,
 }
 
 fn default_timeout_seconds() -> u32 {
-    600
+    limits::DEFAULT_TIMEOUT_SECONDS
 }
 
 /// A shell command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSpec {
     /// Run by bash on hosts and by sh in guests; these very bytes run.
-    #[schemars(length(min = 1, max = 65_536), regex(pattern = r"^[^\x00]*$"))]
+    #[schemars(length(min = 1, max = limits::LONGEST_COMMAND), regex(pattern = NO_NUL_PATTERN))]
     pub command: String,
-}
-
-/// Where an Execution stands. The terminal phases are written once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum ExecutionPhase {
-    /// Created, not judged yet.
-    #[default]
-    Pending,
-    /// Waits for a window or a typed phrase.
-    AwaitingApproval,
-    /// Claimed: it may have started on the target.
-    Starting,
-    /// Runs on the target.
-    Running,
-    /// A stop was asked for and is not confirmed yet.
-    Cancelling,
-    /// Ended with exit code 0.
-    Succeeded,
-    /// Ended with another exit code or by a signal, or could not be started.
-    Failed,
-    /// Stopped by the target at its time limit.
-    TimedOut,
-    /// Stopped, or never started, because a person cancelled the plan.
-    Cancelled,
-    /// A person said no before it started.
-    Denied,
-    /// Its grant ended before it could start.
-    Expired,
-    /// The gate does not allow it: unknown target, out of scope, protected, or it would never end.
-    Refused,
-    /// What happened cannot be known. Never taken for success or failure, never repeated by the machine.
-    Lost,
-}
-
-impl ExecutionPhase {
-    /// Whether nothing follows any more.
-    pub fn is_terminal(self) -> bool {
-        !matches!(self, Self::Pending | Self::AwaitingApproval | Self::Starting | Self::Running | Self::Cancelling)
-    }
 }
 
 impl Execution {
@@ -150,6 +118,7 @@ pub struct ExecutionStatus {
     pub attempt: Option<u32>,
     /// `<uid>-<attempt>`: the name of the run directory on the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::LONGEST_ATTEMPT_ID))]
     pub attempt_id: Option<String>,
     /// The exit code, when it exited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,10 +140,10 @@ pub struct ExecutionStatus {
     pub stderr: Option<Output>,
     /// A stable code for what happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<ExecutionReason>,
     /// What happened and what may be done about it, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 8192))]
+    #[schemars(length(max = limits::LONGEST_EXECUTION_MESSAGE))]
     pub message: Option<String>,
 }
 
@@ -186,11 +155,11 @@ pub struct RiskStatus {
     pub class: Risk,
     /// Why, worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 8))]
+    #[schemars(length(max = limits::MOST_RISK_REASONS))]
     pub reasons: Vec<String>,
     /// Everything that the step acts on, the place where it runs included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32))]
+    #[schemars(length(max = limits::MOST_AFFECTED_TARGETS))]
     pub affected_targets: Vec<String>,
 }
 
@@ -239,7 +208,7 @@ pub struct ExecutionApproval {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// Head and tail, control characters taken out.
-    #[schemars(length(max = 16_384))]
+    #[schemars(length(max = limits::LONGEST_OUTPUT))]
     pub text: String,
     /// Bytes that the step wrote.
     pub bytes: i64,

@@ -1,11 +1,21 @@
 //! Host and Guest: the places where steps run.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::{CustomResource, KubeSchema};
+use kube::{
+    CustomResource, KubeSchema,
+    core::{Message, Rule},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NameRef, SecretKeyRef};
+use super::{NameRef, SecretKeyRef, limits, target};
+
+fn target_name_rule() -> Rule {
+    let longest = limits::LONGEST_LABEL;
+    Rule::new(format!("self.metadata.name.matches('^{}$')", target::NAME_PATTERN)).message(Message::Message(format!(
+        "the name is part of targets: lower-case letters, digits and dashes, at most {longest}"
+    )))
+}
 
 /// A Proxmox VE node and how to reach it.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -19,7 +29,7 @@ use super::{NameRef, SecretKeyRef};
     status = "HostStatus",
     derive = "PartialEq",
     doc = "A Proxmox VE node and how to reach it over SSH. Its target is host:<name>.",
-    validation = ("self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')", "the name is part of targets: lower-case letters, digits and dashes, at most 63"),
+    validation = target_name_rule(),
     printcolumn(name = "Address", type_ = "string", json_path = ".spec.address"),
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
     printcolumn(
@@ -45,13 +55,13 @@ pub struct HostSpec {
     pub user: String,
     /// The keys that the host may show, one per entry: `<type> <base64>`, as `ssh-keyscan` prints them after the name.
     /// Nothing is trusted on first use.
-    #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
+    #[schemars(length(min = 1, max = limits::MOST_HOST_KEYS), inner(length(min = 1, max = 2048)))]
     pub known_host_keys: Vec<String>,
     /// The private key to log in with, in OpenSSH format.
     pub credential_secret_ref: SecretKeyRef,
     /// VMIDs that no plan may touch, whatever was approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 256))]
+    #[schemars(length(max = limits::MOST_PROTECTED_GUESTS))]
     pub protected_guests: Vec<u32>,
 }
 
@@ -69,7 +79,7 @@ fn default_user() -> String {
 pub struct HostStatus {
     /// `Ready`: the host answers with a pinned key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 8))]
+    #[schemars(length(max = limits::MOST_CONDITIONS))]
     pub conditions: Vec<Condition>,
     /// The generation of the spec that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +102,7 @@ pub struct HostStatus {
     derive = "PartialEq",
     doc = "A container or virtual machine on a Host. Its target is lxc:<name> or vm:<name>.",
     validation = ("self.spec == oldSelf.spec", "a Guest's spec never changes"),
-    validation = ("self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')", "the name is part of targets: lower-case letters, digits and dashes, at most 63"),
+    validation = target_name_rule(),
     printcolumn(name = "Type", type_ = "string", json_path = ".spec.type"),
     printcolumn(name = "VMID", type_ = "integer", json_path = ".spec.vmid"),
     printcolumn(name = "Host", type_ = "string", json_path = ".spec.hostRef.name"),
@@ -127,6 +137,6 @@ pub enum GuestKind {
 pub struct GuestStatus {
     /// Conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 8))]
+    #[schemars(length(max = limits::MOST_CONDITIONS))]
     pub conditions: Vec<Condition>,
 }

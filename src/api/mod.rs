@@ -1,48 +1,44 @@
-//! The custom resources of group `oikos.dev` and the words they share. No client, no runtime, no clock.
+//! The custom resources of group `oikos.dev`, and what they share: targets, names, limits, reasons and conditions.
+//!
+//! Invariant: no client, no runtime, no clock.
 
 // Takes the keys of the `printcolumn`s of one kind for one another.
 #![allow(clippy::duplicated_attributes)]
 
 mod agent;
+pub mod child;
 pub mod condition;
 mod container;
 mod crds;
+pub mod digest;
 mod execution;
+mod execution_phase;
 mod host;
+pub mod limits;
 mod message;
+pub mod names;
 mod plan;
+mod reason;
 mod reference;
 mod target;
+pub mod text;
 mod window;
 
 pub use agent::{Agent, AgentLimits, AgentSpec, AgentStatus, Provider};
 pub use container::ContainerSpec;
 pub use crds::all as crds;
 pub use execution::{
-    Authority, AuthorityKind, Execution, ExecutionApproval, ExecutionPhase, ExecutionSpec, ExecutionStatus, Output,
-    RiskStatus, RunSpec,
+    Authority, AuthorityKind, Execution, ExecutionApproval, ExecutionSpec, ExecutionStatus, Output, RiskStatus, RunSpec,
 };
+pub use execution_phase::ExecutionPhase;
 pub use host::{Guest, GuestKind, GuestSpec, GuestStatus, Host, HostSpec, HostStatus};
 pub use message::{Message, MessageSpec, Role, ToolCall, ToolResult, Usage};
+pub use names::{APPROVE, APPROVED_BY, CONFIRM, DENY, GROUP, PLAN_LABEL, REASON};
 pub use oikos_risk::Risk;
 pub use plan::{
     Approval, Blocked, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus, PlanStep, StepRisk, WindowSummary,
 };
+pub use reason::{BlockedReason, EventReason, ExecutionReason, HostReason, PlanReason, Reason, ReasonCode};
 pub use reference::{NameRef, ObjectRef, SecretKeyRef};
 pub use target::{Target, TargetError, TargetKind};
 pub use window::{AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Grant, GrantVia, WindowClass, WindowPhase};
-
-/// The API group.
-pub const GROUP: &str = "oikos.dev";
-/// The annotation that approves: its value is the token shown in status.
-pub const APPROVE: &str = "oikos.dev/approve";
-/// The annotation that denies: its value is the token shown in status.
-pub const DENY: &str = "oikos.dev/deny";
-/// The annotation that confirms a destructive Execution: its value is the phrase shown in status.
-pub const CONFIRM: &str = "oikos.dev/confirm";
-/// Why something was approved or denied, in the person's words.
-pub const REASON: &str = "oikos.dev/reason";
-/// Who wrote the decision; stamped by admission over whatever the caller wrote.
-pub const APPROVED_BY: &str = "oikos.dev/approved-by";
-/// The label on every child of a Plan, with the Plan's name.
-pub const PLAN_LABEL: &str = "oikos.dev/plan";

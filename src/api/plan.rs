@@ -1,11 +1,23 @@
 //! Plan: a goal, its targets and who carries it out.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use kube::{CustomResource, KubeSchema};
+use kube::{
+    CustomResource, KubeSchema,
+    core::{Message, Rule},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContainerSpec, NameRef, Risk, Target};
+use super::{
+    BlockedReason, ContainerSpec, NameRef, Risk, Target, limits,
+    names::{LABEL_PATTERN, NO_NUL_PATTERN},
+};
+
+fn name_length_rule() -> Rule {
+    let longest = limits::LONGEST_LABEL;
+    let message = format!("a Plan's name has at most {longest} characters: the names of its steps begin with it");
+    Rule::new(format!("size(self.metadata.name) <= {longest}")).message(Message::Message(message))
+}
 
 /// What is to be achieved, where, and by whom.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -20,7 +32,7 @@ use super::{ContainerSpec, NameRef, Risk, Target};
     derive = "PartialEq",
     doc = "A goal, its targets, and the steps or the agent that carry it out once a person has approved it.",
     validation = ("!has(oldSelf.status) || !(oldSelf.status.phase in ['Succeeded', 'Failed', 'Cancelled']) || (has(self.status) && self.status.phase == oldSelf.status.phase && self.spec == oldSelf.spec)", "a finished plan never changes"),
-    validation = ("size(self.metadata.name) <= 63", "a Plan's name has at most 63 characters: the names of its steps begin with it"),
+    validation = name_length_rule(),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
     printcolumn(name = "Targets", type_ = "string", json_path = ".spec.targets"),
     printcolumn(name = "Token", type_ = "string", json_path = ".status.approval.token"),
@@ -36,22 +48,22 @@ use super::{ContainerSpec, NameRef, Risk, Target};
 )]
 pub struct PlanSpec {
     /// What is to be true at the end, in words. The agent works towards it; people read it before they approve.
-    #[schemars(length(min = 1, max = 8192))]
+    #[schemars(length(min = 1, max = limits::LONGEST_GOAL))]
     pub goal: String,
     /// Every host and guest that the plan may change: `host:<Host>`, `lxc:<Guest>` or `vm:<Guest>`.
     /// A guest that a step creates is named here as well.
-    #[schemars(length(min = 1, max = 16))]
+    #[schemars(length(min = 1, max = limits::MOST_TARGETS))]
     pub targets: Vec<Target>,
     /// The Agent that carries the plan out. Without one, the steps run in order and the first failure ends the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_ref: Option<NameRef>,
     /// The steps to carry out. An agent is given them and may add its own within the approved scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64))]
+    #[schemars(length(max = limits::MOST_STEPS))]
     pub steps: Vec<PlanStep>,
     /// How long one approval lasts, in seconds: 10 to 1800.
     #[serde(default = "default_window_seconds")]
-    #[schemars(range(min = 10, max = 1800))]
+    #[schemars(range(min = limits::LEAST_WINDOW_SECONDS, max = limits::MOST_WINDOW_SECONDS))]
     pub window_seconds: u32,
     /// Bounds after which the plan stops and says why.
     #[serde(default)]
@@ -65,7 +77,7 @@ pub struct PlanSpec {
 }
 
 fn default_window_seconds() -> u32 {
-    1800
+    limits::MOST_WINDOW_SECONDS
 }
 
 /// One declared step: a command or a container to create.
@@ -74,24 +86,24 @@ fn default_window_seconds() -> u32 {
 #[x_kube(validation = ("has(self.run) != has(self.createContainer)", "give exactly one of run and createContainer"))]
 pub struct PlanStep {
     /// A short name, unique within the plan by custom.
-    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(length(min = 1, max = limits::LONGEST_LABEL), regex(pattern = LABEL_PATTERN))]
     pub name: String,
     /// Where it runs.
     pub target: Target,
     /// The shell command: run by bash on hosts and by sh in guests, at most 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 65_536), regex(pattern = r"^[^\x00]*$"))]
+    #[schemars(length(min = 1, max = limits::LONGEST_COMMAND), regex(pattern = NO_NUL_PATTERN))]
     pub run: Option<String>,
     /// A container to create and start; the target is its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create_container: Option<ContainerSpec>,
     /// What the step is for, for those who read the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = limits::LONGEST_PURPOSE))]
     pub purpose: Option<String>,
     /// How long the step may run, in seconds; 600 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 7200))]
+    #[schemars(range(min = 1, max = limits::MOST_TIMEOUT_SECONDS))]
     pub timeout_seconds: Option<u32>,
 }
 
@@ -156,7 +168,7 @@ pub struct PlanStatus {
     /// `Approved` and `Succeeded`; there is no `Ready`, so that tools that wait for health do not hang on an
     /// unapproved plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 8))]
+    #[schemars(length(max = limits::MOST_CONDITIONS))]
     pub conditions: Vec<Condition>,
     /// The generation of the spec that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -190,7 +202,7 @@ pub struct PlanStatus {
     pub blocked: Option<Blocked>,
     /// The risk of each declared step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64))]
+    #[schemars(length(max = limits::MOST_STEPS))]
     pub steps: Vec<StepRisk>,
 }
 
@@ -228,22 +240,22 @@ pub struct WindowSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanResult {
     /// What was done and found, in words.
-    #[schemars(length(max = 16_384))]
+    #[schemars(length(max = limits::LONGEST_PLAN_TEXT))]
     pub summary: String,
     /// The Executions that verified the goal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16))]
+    #[schemars(length(max = limits::MOST_EVIDENCE))]
     pub evidence: Vec<String>,
 }
 
 /// Why a plan does not go on by itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocked {
     /// A stable code.
-    pub reason: String,
+    pub reason: BlockedReason,
     /// What is asked of the operator, or what went wrong.
-    #[schemars(length(max = 16_384))]
+    #[schemars(length(max = limits::LONGEST_PLAN_TEXT))]
     pub question: String,
     /// The sequence of the Message after which the plan stopped; an operator's Message with it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,6 +270,6 @@ pub struct StepRisk {
     /// Its class.
     pub risk: Risk,
     /// Why.
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = limits::LONGEST_RISK_REASON))]
     pub reason: String,
 }

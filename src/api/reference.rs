@@ -4,11 +4,13 @@ use kube::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::limits;
+
 /// An object of the same namespace, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NameRef {
     /// The object's name.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = limits::LONGEST_NAME))]
     pub name: String,
 }
 
@@ -16,10 +18,10 @@ pub struct NameRef {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectRef {
     /// The object's name.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = limits::LONGEST_NAME))]
     pub name: String,
     /// The object's uid.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = limits::LONGEST_UID))]
     pub uid: String,
 }
 
@@ -35,9 +37,9 @@ impl ObjectRef {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretKeyRef {
     /// The Secret's name.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = limits::LONGEST_NAME))]
     pub name: String,
     /// The key within the Secret.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = limits::LONGEST_NAME))]
     pub key: String,
 }

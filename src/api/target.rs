@@ -5,6 +5,11 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::limits::{LONGEST_LABEL, LONGEST_TARGET};
+
+/// The name in a target, as a regular expression without anchors: a label of at most 63 characters.
+pub(super) const NAME_PATTERN: &str = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
+
 /// What kind of thing a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetKind {
@@ -69,7 +74,10 @@ impl Target {
 
 fn is_label(name: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    name.len() <= 63 && name.starts_with(word) && name.ends_with(word) && name.chars().all(|c| word(c) || c == '-')
+    name.len() <= LONGEST_LABEL
+        && name.starts_with(word)
+        && name.ends_with(word)
+        && name.chars().all(|c| word(c) || c == '-')
 }
 
 impl FromStr for Target {
@@ -119,8 +127,8 @@ impl JsonSchema for Target {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "maxLength": 68,
-            "pattern": "^(host|lxc|vm):[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+            "maxLength": LONGEST_TARGET,
+            "pattern": format!("^(host|lxc|vm):{NAME_PATTERN}$"),
         })
     }
 }

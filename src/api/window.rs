@@ -1,11 +1,20 @@
 //! AutonomyWindow: the grant. Creating one is approving.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::{CustomResource, KubeSchema};
+use kube::{
+    CustomResource, KubeSchema,
+    core::{Message, Rule},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObjectRef, Target};
+use super::{ObjectRef, Target, limits};
+
+fn destructive_window_rule() -> Rule {
+    let most = limits::MOST_DESTRUCTIVE_WINDOW_SECONDS;
+    Rule::new(format!("self.class != 'Destructive' || (size(self.targets) == 1 && self.durationSeconds <= {most})"))
+        .message(Message::Message(format!("a destructive window has one target and lasts at most {most} seconds")))
+}
 
 /// Which plan, as it stood, on which targets, for how long, and who said so.
 #[derive(CustomResource, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
@@ -35,27 +44,27 @@ use super::{ObjectRef, Target};
         "only revoked may change"
     ),
     validation = ("!(has(oldSelf.revoked) && oldSelf.revoked) || (has(self.revoked) && self.revoked)", "a revoked grant stays revoked"),
-    validation = ("self.class != 'Destructive' || (size(self.targets) == 1 && self.durationSeconds <= 900)", "a destructive window has one target and lasts at most 900 seconds")
+    validation = destructive_window_rule()
 )]
 pub struct AutonomyWindowSpec {
     /// The plan that is approved.
     pub plan_ref: ObjectRef,
     /// `status.approval.digest` of the plan as it was approved; a changed plan is not covered.
-    #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
+    #[schemars(length(min = limits::DIGEST_LENGTH, max = limits::DIGEST_LENGTH), regex(pattern = "^[0-9a-f]{64}$"))]
     pub plan_digest: String,
     /// What it allows.
     pub class: WindowClass,
     /// Where.
-    #[schemars(length(min = 1, max = 16))]
+    #[schemars(length(min = 1, max = limits::MOST_TARGETS))]
     pub targets: Vec<Target>,
     /// How long, in seconds from when it opens: at most 1800, destructive ones at most 900.
-    #[schemars(range(min = 1, max = 1800))]
+    #[schemars(range(min = 1, max = limits::MOST_WINDOW_SECONDS))]
     pub duration_seconds: u32,
     /// Who granted it and how.
     pub granted_by: Grant,
     /// Why, in the person's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = limits::LONGEST_PERSONS_REASON))]
     pub reason: Option<String>,
     /// The destructive step that was confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +87,7 @@ pub enum WindowClass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grant {
     /// The user's name, as the API server knows it.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = limits::LONGEST_NAME))]
     pub username: String,
     /// Whether admission vouches for the name.
     #[serde(default)]
@@ -125,6 +134,6 @@ pub struct AutonomyWindowStatus {
     pub expiry_time: Option<Time>,
     /// Why it does not count, when it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = limits::LONGEST_WINDOW_MESSAGE))]
     pub message: Option<String>,
 }

@@ -1,60 +1,86 @@
 //! From a target to the host that is connected to and the place on it.
 
-use super::{context::Context, credentials::secret_text, error::ControllerError, stores::decoded};
+use super::{context::Context, credentials::secret_text, error::LookupError, stores::decoded};
 use crate::{
-    api::{Host, Target, TargetKind},
-    steps::{HostAccess, Place, SecretText},
+    api::{ExecutionReason, Host, HostReason, Reason, Target, TargetKind},
+    steps::{ConnectError, HostAccess, Place, SecretText},
 };
 
-/// How a target is reached, or the stable code and the text of why it is not.
-pub type Access = Result<(HostAccess, Place), (String, String)>;
-
-/// Looks up the Host of a target and its key.
-pub async fn access_of(context: &Context, namespace: &str, target: &Target) -> Result<Access, ControllerError> {
+/// Looks up the Host of a target and its key, and where on the Host the target is.
+pub async fn access_of(
+    context: &Context,
+    namespace: &str,
+    target: &Target,
+) -> Result<(HostAccess, Place), LookupError<Reason<ExecutionReason>>> {
     let inventory = context.stores.inventory(namespace);
     let place = match target.kind() {
         TargetKind::Host => Place::Host,
         TargetKind::Lxc => match inventory.guests.get(target) {
             Some(guest) => Place::Guest { vmid: guest.vmid },
-            None => return Ok(Err(unknown(target))),
+            None => return Err(unknown(target)),
         },
         TargetKind::Vm => {
             let text = format!("{target}: steps inside virtual machines are not supported; run `qm` on its host");
-            return Ok(Err(("Unsupported".to_owned(), text)));
+            return Err(LookupError::Missing(Reason::new(ExecutionReason::Unsupported, text)));
         }
     };
     let name = inventory.host_of(target).unwrap_or_default();
-    let named = |host: &Host| {
+    let is_named = |host: &Host| {
         host.metadata.name.as_deref() == Some(name) && host.metadata.namespace.as_deref() == Some(namespace)
     };
-    let Some(host) = decoded(&context.stores.hosts, named).into_iter().next() else {
-        return Ok(Err(unknown(target)));
-    };
-    Ok(host_access(context, namespace, &host).await?.map(|access| (access, place)))
+    let host = decoded(&context.stores.hosts, is_named).into_iter().next().ok_or_else(|| unknown(target))?;
+    let access = host_access(context, namespace, &host).await;
+    let access = access.map_err(|error| error.map(|text| Reason::new(ExecutionReason::MissingSecret, text)))?;
+    Ok((access, place))
 }
 
-/// How a Host is reached.
-pub async fn host_access(
-    context: &Context,
-    namespace: &str,
-    host: &Host,
-) -> Result<Result<HostAccess, (String, String)>, ControllerError> {
+/// How a Host is reached. What may be missing is its Secret.
+pub async fn host_access(context: &Context, namespace: &str, host: &Host) -> Result<HostAccess, LookupError<String>> {
     let reference = &host.spec.credential_secret_ref;
     let name = host.metadata.name.clone().unwrap_or_default();
-    let key = secret_text(context, namespace, &reference.name, &reference.key).await?;
-    Ok(match key {
-        Err(text) => Err(("MissingSecret".to_owned(), format!("host {name}: {text}"))),
-        Ok(key) => Ok(HostAccess {
-            name: format!("{namespace}/{name}"),
-            address: host.spec.address.clone(),
-            port: host.spec.port,
-            user: host.spec.user.clone(),
-            known_hosts: host.spec.known_host_keys.clone(),
-            private_key: SecretText::new(key),
-        }),
+    let key = secret_text(context, namespace, &reference.name, &reference.key).await;
+    let key = key.map_err(|error| error.map(|text| format!("host {name}: {text}")))?;
+    Ok(HostAccess {
+        name: format!("{namespace}/{name}"),
+        address: host.spec.address.clone(),
+        port: host.spec.port,
+        user: host.spec.user.clone(),
+        known_hosts: host.spec.known_host_keys.clone(),
+        private_key: SecretText::new(key),
     })
 }
 
-fn unknown(target: &Target) -> (String, String) {
-    ("UnknownTarget".to_owned(), format!("this namespace has no Host or Guest for {target}"))
+fn unknown(target: &Target) -> LookupError<Reason<ExecutionReason>> {
+    let text = format!("this namespace has no Host or Guest for {target}");
+    LookupError::Missing(Reason::new(ExecutionReason::UnknownTarget, text))
+}
+
+/// The code of a failed connection in the status of a Host.
+pub fn host_reason(error: &ConnectError) -> HostReason {
+    match error {
+        ConnectError::Unreachable { .. } => HostReason::HostUnreachable,
+        ConnectError::HostKeyMismatch { .. } => HostReason::HostKeyMismatch,
+        ConnectError::UnknownHostKey { .. } => HostReason::UnknownHostKey,
+        ConnectError::BadHostKeyEntry { .. } => HostReason::BadHostKeyEntry,
+        ConnectError::AuthFailed { .. } => HostReason::AuthFailed,
+        ConnectError::BadKey { .. } => HostReason::BadKey,
+        ConnectError::PctMissing { .. } => HostReason::PctMissing,
+        ConnectError::GuestUnavailable { .. } => HostReason::GuestUnavailable,
+        ConnectError::ShellUnusable { .. } => HostReason::ShellUnusable,
+    }
+}
+
+/// The code of a failed connection in the status of an Execution.
+pub fn execution_reason(error: &ConnectError) -> ExecutionReason {
+    match error {
+        ConnectError::Unreachable { .. } => ExecutionReason::HostUnreachable,
+        ConnectError::HostKeyMismatch { .. } => ExecutionReason::HostKeyMismatch,
+        ConnectError::UnknownHostKey { .. } => ExecutionReason::UnknownHostKey,
+        ConnectError::BadHostKeyEntry { .. } => ExecutionReason::BadHostKeyEntry,
+        ConnectError::AuthFailed { .. } => ExecutionReason::AuthFailed,
+        ConnectError::BadKey { .. } => ExecutionReason::BadKey,
+        ConnectError::PctMissing { .. } => ExecutionReason::PctMissing,
+        ConnectError::GuestUnavailable { .. } => ExecutionReason::GuestUnavailable,
+        ConnectError::ShellUnusable { .. } => ExecutionReason::ShellUnusable,
+    }
 }

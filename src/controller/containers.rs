@@ -9,18 +9,21 @@ use kube::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    context::{Context, now},
+    context::Context,
     effects::create as create_object,
     error::{ControllerError, call},
-    step_report::{Ending, ending, trouble, unsent},
+    step_report::{container_result, not_connected, not_sent},
+    step_task::Mode,
 };
 use crate::{
     api::{
-        ContainerSpec, Execution, ExecutionStatus, Guest, GuestKind, GuestSpec, NameRef, PLAN_LABEL, Target, TargetKind,
+        ContainerSpec, Execution, ExecutionReason, Guest, GuestKind, GuestSpec, NameRef, Reason, Target, TargetKind,
+        child,
     },
+    decide::StepResult,
     steps::{
-        ConnectError, HostAccess, Outcome, Report,
-        container::{ContainerOutcome, ContainerReport, ContainerRequest, adopt_container, create_container},
+        HostAccess,
+        container::{ContainerOutcome, ContainerRequest, adopt_container, create_container},
     },
 };
 
@@ -35,36 +38,30 @@ pub async fn create(
     container: &ContainerSpec,
     access: &HostAccess,
     cancel: &CancellationToken,
-    adopt: bool,
-) -> Result<Ending, ControllerError> {
-    let status = execution.status.clone().unwrap_or_default();
+    mode: Mode,
+) -> Result<StepResult, ControllerError> {
     let host = execution.spec.target.name();
-    if let Some(text) = taken_elsewhere(context, namespace, &container.hostname, host).filter(|_| !adopt) {
-        return Ok(Ending::Terminal(Box::new(unsent(status, "HostnameTaken", &text, now()))));
+    let taken = taken_elsewhere(context, namespace, &container.hostname, host);
+    if let Some(text) = taken.filter(|_| mode == Mode::Start) {
+        return Ok(not_sent(Reason::new(ExecutionReason::HostnameTaken, text)));
     }
-    let attempt = status.attempt_id.clone().unwrap_or_default();
+    let attempt = execution.status.as_ref().and_then(|status| status.attempt_id.clone()).unwrap_or_default();
     let request = ContainerRequest {
         start_within: context.start_within(execution),
         timeout: Duration::from_secs(u64::from(execution.spec.timeout_seconds)),
         ..request(container)
     };
-    let report = if adopt {
-        adopt_container(&context.runner, access, &request, &attempt, cancel).await
-    } else {
-        match create_container(&context.runner, access, &request, &attempt, cancel).await {
+    let report = match mode {
+        Mode::Adopt => adopt_container(&context.runner, access, &request, &attempt, cancel).await,
+        Mode::Start => match create_container(&context.runner, access, &request, &attempt, cancel).await {
             Ok(report) => report,
-            Err(error) => return Ok(unconnected(status, &error)),
-        }
+            Err(error) => return Ok(not_connected(&error)),
+        },
     };
     if let (Some(vmid), ContainerOutcome::Created | ContainerOutcome::NotReady) = (report.vmid, &report.outcome) {
         register(context, namespace, execution, &container.hostname, vmid).await?;
     }
-    Ok(ended(status, report, execution.spec.timeout_seconds))
-}
-
-fn unconnected(status: ExecutionStatus, error: &ConnectError) -> Ending {
-    let (reason, text) = trouble(error);
-    Ending::Terminal(Box::new(unsent(status, &reason, &text, now())))
+    Ok(container_result(report, execution.spec.timeout_seconds))
 }
 
 fn request(container: &ContainerSpec) -> ContainerRequest {
@@ -121,7 +118,7 @@ async fn register(
     }
     let mut guest = Guest::new(hostname, spec.clone());
     guest.metadata.namespace = Some(namespace.to_owned());
-    guest.metadata.labels = Some([(PLAN_LABEL.to_owned(), execution.spec.plan_ref.name.clone())].into());
+    child::label(&execution.spec.plan_ref.name, &mut guest);
     create_object(&guests, "registering a guest", &guest).await?;
     let Ok(target) = Target::new(TargetKind::Lxc, hostname) else { return Ok(()) };
     let known = async {
@@ -136,28 +133,4 @@ async fn register(
     // Past that the next step is refused with the reason, and its author may repeat it.
     let _ = tokio::time::timeout(REGISTRATION, known).await;
     Ok(())
-}
-
-fn ended(status: ExecutionStatus, report: ContainerReport, timeout_seconds: u32) -> Ending {
-    let category = report.outcome.category();
-    let (stdout, stderr) = (report.stdout, report.stderr);
-    let place = report.vmid.map_or(String::new(), |vmid| format!(" as guest {vmid}"));
-    let template = report.template.map_or(String::new(), |template| format!(" from {template}"));
-    match report.outcome {
-        ContainerOutcome::Created => {
-            let detail = format!("lxc:{} was created{place}{template} and runs", report.hostname);
-            let report = Report { outcome: Outcome::Exited { code: 0 }, stdout, stderr, detail };
-            ending(status, &report, timeout_seconds, now())
-        }
-        ContainerOutcome::Failed { outcome } => {
-            let report = Report { outcome, stdout, stderr, detail: report.detail };
-            ending(status, &report, timeout_seconds, now())
-        }
-        ContainerOutcome::Refused { .. } => Ending::Terminal(Box::new(unsent(status, category, &report.detail, now()))),
-        ContainerOutcome::NotReady => {
-            let text = format!("lxc:{} was created{place}{template}, but {}", report.hostname, report.detail);
-            let report = Report { outcome: Outcome::Exited { code: 1 }, stdout, stderr, detail: text };
-            ending(status, &report, timeout_seconds, now())
-        }
-    }
 }

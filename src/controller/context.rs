@@ -23,8 +23,8 @@ use super::{
     tasks::Tasks,
 };
 use crate::{
-    api::{Execution, Plan},
-    decide::Notice,
+    api::{Execution, Plan, limits::LONGEST_EVENT_NOTE, text::shortened},
+    decide::{Notice, Severity},
     steps::Runner,
 };
 
@@ -74,9 +74,12 @@ impl Context {
     /// Publishes an Event; a failure is logged and fails nothing.
     pub async fn announce<K: Resource<DynamicType = ()>>(&self, object: &K, notice: &Notice) {
         let event = Event {
-            type_: if notice.warning { EventType::Warning } else { EventType::Normal },
+            type_: match notice.severity {
+                Severity::Normal => EventType::Normal,
+                Severity::Warning => EventType::Warning,
+            },
             reason: notice.reason.to_owned(),
-            note: Some(shortened(&notice.note)),
+            note: Some(shortened(&notice.note, LONGEST_EVENT_NOTE)),
             action: notice.reason.to_owned(),
             secondary: None,
         };
@@ -93,9 +96,4 @@ impl Context {
 /// The controller's clock, to the second: that is what an API time can hold.
 pub fn now() -> Timestamp {
     Timestamp::from_second(Timestamp::now().as_second()).unwrap_or(Timestamp::UNIX_EPOCH)
-}
-
-fn shortened(note: &str) -> String {
-    let end = (0..=note.len().min(1000)).rev().find(|end| note.is_char_boundary(*end)).unwrap_or(0);
-    note[..end].to_owned()
 }

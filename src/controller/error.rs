@@ -77,6 +77,31 @@ impl ControllerError {
     }
 }
 
+/// Why something that a pass needs could not be had.
+#[derive(Debug)]
+pub enum LookupError<Missing> {
+    /// It is not there, or not usable: a person has to mend it.
+    Missing(Missing),
+    /// The API server could not be asked; the same pass is made again later.
+    Call(ControllerError),
+}
+
+impl<Missing> LookupError<Missing> {
+    /// The same error with what is missing said in another way.
+    pub fn map<Other>(self, say: impl FnOnce(Missing) -> Other) -> LookupError<Other> {
+        match self {
+            Self::Missing(missing) => LookupError::Missing(say(missing)),
+            Self::Call(error) => LookupError::Call(error),
+        }
+    }
+}
+
+impl<Missing> From<ControllerError> for LookupError<Missing> {
+    fn from(error: ControllerError) -> Self {
+        Self::Call(error)
+    }
+}
+
 /// Bounds one API call in time and says what it was for when it fails.
 pub async fn call<T>(
     what: &'static str,

@@ -13,7 +13,7 @@ use super::{
     effects::{create, replace_status},
     error::{ControllerError, call},
     objects::{key, requeue},
-    step_task,
+    step_task::{self, Mode},
     stores::MaybeInvalid,
 };
 use crate::{
@@ -39,7 +39,7 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>
     let ended_windows = windows.iter().filter_map(ended_window).collect();
     let windows = plan.as_ref().map_or_else(Vec::new, |plan| decide::open_windows(plan, &windows, now));
     let inventory = context.stores.inventory(&namespace);
-    let step = decide::execution(&ObservedExecution {
+    let decision = decide::decide_execution(&ObservedExecution {
         execution: &execution,
         plan: plan.as_ref(),
         windows: &windows,
@@ -49,28 +49,32 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>
         guarded: context.guarded(),
         now,
     });
-    if let Some(status) = step.status {
-        if step.effect == ExecutionEffect::Start && !still_open(&context, &namespace, status.authority.as_ref()).await?
+    if let Some(status) = decision.status {
+        if decision.effect == ExecutionEffect::Start
+            && !is_still_open(&context, &namespace, status.authority.as_ref()).await?
         {
             return Ok(Action::requeue(std::time::Duration::from_secs(1)));
         }
         execution.status = Some(status);
         execution = replace_status(&executions, "writing an execution's status", &execution).await?;
-        if let Some(notice) = &step.notice {
+        if let Some(notice) = &decision.notice {
             context.announce(&execution, notice).await;
         }
     }
-    match step.effect {
+    match decision.effect {
         ExecutionEffect::None => {}
         ExecutionEffect::Stop => context.steps.stop(&uid),
         ExecutionEffect::Grant(mut window) => {
             window.metadata.namespace = Some(namespace.clone());
             create(&context.api::<AutonomyWindow>(&namespace), "creating a window", &window).await?;
         }
-        ExecutionEffect::Start => start(&context, execution, false, false),
-        ExecutionEffect::Adopt { stop } => start(&context, execution, true, stop),
+        ExecutionEffect::Start => start_task(&context, execution, Mode::Start, Stop::OnRequest),
+        ExecutionEffect::Adopt { stop } => {
+            let stop = if stop { Stop::AtOnce } else { Stop::OnRequest };
+            start_task(&context, execution, Mode::Adopt, stop);
+        }
     }
-    Ok(requeue(step.again_at, now))
+    Ok(requeue(decision.again_at, now))
 }
 
 fn ended_window(window: &AutonomyWindow) -> Option<(String, WindowPhase)> {
@@ -78,8 +82,9 @@ fn ended_window(window: &AutonomyWindow) -> Option<(String, WindowPhase)> {
     (phase != WindowPhase::Active).then_some((window.metadata.name.clone()?, phase))
 }
 
-/// The window that a step starts under, read live: a revocation counts from the moment that it was written.
-async fn still_open(
+/// Whether the window under which a step starts is open, read from the API server and not from the store: a revocation
+/// counts from the moment that it was written.
+async fn is_still_open(
     context: &Context,
     namespace: &str,
     authority: Option<&crate::api::Authority>,
@@ -94,17 +99,26 @@ async fn still_open(
     }))
 }
 
-fn start(context: &Arc<Context>, execution: Execution, adopt: bool, stop: bool) {
+/// When the task of a step stops it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// Once that is requested.
+    OnRequest,
+    /// As soon as it is found.
+    AtOnce,
+}
+
+fn start_task(context: &Arc<Context>, execution: Execution, mode: Mode, stop: Stop) {
     let uid = execution.metadata.uid.clone().unwrap_or_default();
     let reference = ObjectRef::from_obj(&DeserializeGuard(Ok(execution.clone())));
     let (wake, work) = (context.wake_execution.clone(), context.clone());
     context.steps.start(
         &uid,
         move |cancel| async move {
-            if stop {
+            if stop == Stop::AtOnce {
                 cancel.cancel();
             }
-            step_task::run(work, execution, adopt, cancel).await;
+            step_task::run(work, execution, mode, cancel).await;
         },
         move || {
             // The receiver lives as long as the process; when it is gone, nobody is to be woken.

@@ -5,21 +5,24 @@ use std::{sync::Arc, time::Duration};
 use kube::{Api, runtime::controller::Action};
 
 use super::{
-    access::host_access,
+    access::{host_access, host_reason},
     context::{Context, now},
     effects::replace_status,
-    error::{ControllerError, call},
+    error::{ControllerError, LookupError, call},
     objects::key,
     stores::MaybeInvalid,
 };
-use crate::api::{Host, condition};
+use crate::api::{
+    Host, HostReason, Reason,
+    condition::{self, ConditionStatus},
+};
 
-/// How often a host is asked again.
-const EVERY: Duration = Duration::from_secs(300);
-/// How soon one that did not answer is asked again; sshd punishes those who come back at once.
-const AGAIN: Duration = Duration::from_secs(30);
+/// How often a host that answers is asked again.
+const PROBE_EVERY: Duration = Duration::from_secs(300);
+/// How soon a host that did not answer is asked again. Not at once: sshd delays and drops clients that fail repeatedly.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// One pass over one Host.
+/// One pass over one Host: it is asked, and its Ready condition is written.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Host>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
     let hosts: Api<Host> = context.api(&namespace);
@@ -27,26 +30,25 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Host>>, context: Arc<Context>) -> 
         return Ok(Action::await_change());
     };
     let mut status = host.status.clone().unwrap_or_default();
-    let found = match host_access(&context, &namespace, &host).await? {
-        Err((reason, text)) => Err((reason, text)),
-        Ok(access) => {
-            context.runner.probe(&access).await.map_err(|error| (error.category().to_owned(), error.to_string()))
-        }
+    let reason = match host_access(&context, &namespace, &host).await {
+        Err(LookupError::Call(error)) => return Err(error),
+        Err(LookupError::Missing(text)) => Reason::new(HostReason::MissingSecret, text),
+        Ok(access) => match context.runner.probe(&access).await {
+            Ok(facts) => {
+                status.version = facts.pve_version;
+                Reason::new(HostReason::Answers, "answers with a pinned key")
+            }
+            Err(error) => Reason::new(host_reason(&error), error.to_string()),
+        },
     };
     let generation = host.metadata.generation;
-    let ready = found.is_ok();
-    let (word, reason, text) = match found {
-        Ok(facts) => {
-            status.version = facts.pve_version;
-            ("True", "Answers".to_owned(), "answers with a pinned key".to_owned())
-        }
-        Err((reason, text)) => ("False", reason, text),
-    };
-    condition::set(&mut status.conditions, now(), generation, (condition::READY, word, &reason), &text);
+    let ready = reason.code == HostReason::Answers;
+    let conditions = &mut status.conditions;
+    condition::set(conditions, now(), generation, condition::READY, ConditionStatus::of(ready), reason);
     status.observed_generation = generation;
     if host.status.as_ref() != Some(&status) {
         host.status = Some(status);
         replace_status(&hosts, "writing a host's status", &host).await?;
     }
-    Ok(Action::requeue(if ready { EVERY } else { AGAIN }))
+    Ok(Action::requeue(if ready { PROBE_EVERY } else { RETRY_AFTER }))
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use super::{access::access_of, context::Context, stores::decoded};
+use super::{access::access_of, context::Context, error::LookupError, stores::decoded};
 use crate::{
     agent::{check_finish, tools, tools::ToolRequest, untrusted},
     api::{Execution, Host, ToolCall, ToolResult, condition},
@@ -100,10 +100,10 @@ async fn read_output(
     let Some(attempt) = status.attempt_id.filter(|_| !whole) else {
         return Ok(shown.map_or("the step wrote nothing".to_owned(), |output| untrusted(step, name, &output.text)));
     };
-    let (access, place) = access_of(context, namespace, &execution.spec.target)
-        .await
-        .map_err(|error| error.to_string())?
-        .map_err(|(_, text)| text)?;
+    let (access, place) = access_of(context, namespace, &execution.spec.target).await.map_err(|error| match error {
+        LookupError::Missing(reason) => reason.message,
+        LookupError::Call(error) => error.to_string(),
+    })?;
     let part = context.runner.read_output(&access, &attempt, place, stream, offset, length).await;
     part.map(|part| {
         let text = untrusted(step, name, &steps::sanitise(&part.bytes));

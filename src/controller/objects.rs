@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, runtime::controller::Action};
 
 use super::error::ControllerError;
-use crate::api::{Message, MessageSpec, PLAN_LABEL, Plan, Role};
+use crate::api::{Message, MessageSpec, Plan, Role, child};
 
 /// Namespace and name of an object.
 pub fn key<K: Resource<DynamicType = ()>>(object: &K) -> Result<(String, String), ControllerError> {
@@ -37,9 +37,6 @@ pub fn is_turn(message: &Message, plan_uid: &str, sequence: u32) -> bool {
 /// A Message of the plan, owned by it.
 pub fn message_of(plan: &Plan, name: &str, spec: MessageSpec) -> Message {
     let mut message = Message::new(name, spec);
-    message.metadata.namespace = plan.metadata.namespace.clone();
-    message.metadata.owner_references = plan.controller_owner_ref(&()).map(|owner| vec![owner]);
-    let plan_name = plan.metadata.name.clone().unwrap_or_default();
-    message.metadata.labels = Some([(PLAN_LABEL.to_owned(), plan_name)].into());
+    child::own(plan, &mut message);
     message
 }

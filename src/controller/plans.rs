@@ -10,16 +10,16 @@ use kube::{
 
 use super::{
     context::{Context, now},
-    credentials::{agent_of, api_key},
+    credentials::agent_of,
     effects::{create, replace_status, revoke},
-    error::{ControllerError, call},
+    error::{ControllerError, LookupError, call},
     objects::{key, requeue},
     stores::MaybeInvalid,
     transcript::{latest_turn, tally},
     turn_task,
 };
 use crate::{
-    api::{AutonomyWindow, Execution, Plan},
+    api::{AutonomyWindow, BlockedReason, Execution, Plan, Reason},
     decide::{self, ObservedPlan, PlanEffect},
 };
 
@@ -41,29 +41,29 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Plan>>, context: Arc<Context>) -> 
     let occupied_names = context.stores.orphaned_executions(&plan);
     let inventory = context.stores.inventory(&namespace);
     let asking = context.turns.has(&uid);
-    let trouble = if asking { None } else { agent_trouble(&context, &namespace, &plan).await? };
-    let step = decide::plan(&ObservedPlan {
+    let agent_obstacle = if asking { None } else { agent_obstacle(&context, &namespace, &plan).await? };
+    let decision = decide::decide_plan(&ObservedPlan {
         plan: &plan,
         windows: &windows,
         executions: &executions,
         occupied_names: &occupied_names,
         inventory: &inventory,
-        agent_trouble: trouble.as_ref(),
+        agent_obstacle: agent_obstacle.as_ref(),
         turn: latest_turn(&plan, &messages).as_ref(),
         tally: tally(&name, &messages, &executions),
         asking,
         guarded: context.guarded(),
         now,
     });
-    if let Some(status) = step.status {
+    if let Some(status) = decision.status {
         plan.status = Some(status);
         plan = replace_status(&plans, "writing a plan's status", &plan).await?;
-        if let Some(notice) = &step.notice {
+        if let Some(notice) = &decision.notice {
             context.announce(&plan, notice).await;
         }
     }
-    carry_out(&context, &namespace, plan, step.effect).await?;
-    Ok(requeue(step.again_at, now))
+    carry_out(&context, &namespace, plan, decision.effect).await?;
+    Ok(requeue(decision.again_at, now))
 }
 
 async fn carry_out(
@@ -101,20 +101,17 @@ async fn carry_out(
 }
 
 /// Why the plan's agent cannot be asked: it or its Secret is missing.
-async fn agent_trouble(
+async fn agent_obstacle(
     context: &Context,
     namespace: &str,
     plan: &Plan,
-) -> Result<Option<(String, String)>, ControllerError> {
-    let Some(reference) = &plan.spec.agent_ref else {
+) -> Result<Option<Reason<BlockedReason>>, ControllerError> {
+    if plan.spec.agent_ref.is_none() {
         return Ok(None);
-    };
-    let Some(agent) = agent_of(context, namespace, &reference.name) else {
-        let text = format!(
-            "there is no Agent {:?} in namespace {namespace}; create it, or change spec.agentRef",
-            reference.name
-        );
-        return Ok(Some(("UnknownAgent".to_owned(), text)));
-    };
-    Ok(api_key(context, namespace, &agent).await?.err().map(|text| ("MissingSecret".to_owned(), text)))
+    }
+    match agent_of(context, namespace, plan).await {
+        Ok(_) => Ok(None),
+        Err(LookupError::Missing(reason)) => Ok(Some(reason)),
+        Err(LookupError::Call(error)) => Err(error),
+    }
 }

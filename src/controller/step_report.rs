@@ -1,97 +1,103 @@
-//! From what became of a step to its status. Pure.
+//! From the reports of the step runner to the results that decisions are made from. Pure.
 
-use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
-
+use super::access::execution_reason;
 use crate::{
-    api::{ExecutionPhase, ExecutionStatus, Output},
-    steps::{Captured, ConnectError, LostReason, NotStarted, Outcome, Report},
+    api::{ExecutionReason, Output, Reason},
+    decide::{StepEnd, StepResult},
+    steps::{
+        Captured, ConnectError, LostReason, NotStarted, Outcome, Report,
+        container::{ContainerOutcome, ContainerRefusal, ContainerReport},
+    },
 };
 
-/// What is to be written after a step.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
-    /// A terminal status.
-    Terminal(Box<ExecutionStatus>),
-    /// It never started and may be tried anew: a read whose connection was lost, or a start that was fenced off.
-    Again(Box<ExecutionStatus>),
-}
-
-/// The status of an Execution whose task ended with `report`.
-pub fn ending(mut status: ExecutionStatus, report: &Report, timeout_seconds: u32, now: Timestamp) -> Ending {
-    let detail =
-        |text: &str| if report.detail.is_empty() { text.to_owned() } else { format!("{text}: {}", report.detail) };
-    status.stdout = Some(output(&report.stdout));
-    status.stderr = Some(output(&report.stderr));
-    status.completion_time = Some(Time(now));
-    let (phase, reason, message) = match &report.outcome {
-        Outcome::Exited { code } => {
-            status.exit_code = Some(*code);
-            let ok = *code == 0;
-            let phase = if ok { ExecutionPhase::Succeeded } else { ExecutionPhase::Failed };
-            let reason = if ok { "Completed" } else { "NonZeroExit" };
-            (phase, reason, detail(&format!("exit code {code}")))
-        }
-        Outcome::Signalled { signal } => {
-            status.signal = Some(signal.clone());
-            (ExecutionPhase::Failed, "Signalled", detail(&format!("ended by signal {signal}")))
-        }
-        Outcome::TimedOut => {
-            let text = format!("stopped by the target after {timeout_seconds} s; it may have done part of its work");
-            (ExecutionPhase::TimedOut, "TimedOut", detail(&text))
-        }
-        Outcome::Cancelled => {
-            (ExecutionPhase::Cancelled, "PlanCancelled", detail("stopped because the plan was cancelled"))
-        }
-        Outcome::NotStarted { reason: NotStarted::TooLate } => {
-            (ExecutionPhase::Expired, "TooLate", detail("it could not start before its grant ended; nothing ran"))
-        }
-        // Nothing started and nothing can under this attempt: the next attempt asks the gate again. A busy target is
-        // one where another plan's step runs; waiting for it is no failure.
-        Outcome::NotStarted { reason: NotStarted::Fenced | NotStarted::Busy } => {
-            return Ending::Again(Box::new(again(status)));
-        }
-        Outcome::NotStarted { reason } => (ExecutionPhase::Failed, reason.category(), detail("it was not started")),
-        Outcome::Lost { reason: LostReason::ConnectionLost } => return Ending::Again(Box::new(still(status))),
-        Outcome::Lost { reason } => {
-            let text = "what happened is unknown: it may have run wholly, in part or not at all; look before you act";
-            (ExecutionPhase::Lost, reason.category(), detail(text))
-        }
+/// The result of a step whose task ended with `report`.
+pub fn step_result(report: Report, timeout_seconds: u32) -> StepResult {
+    let end = match report.outcome {
+        Outcome::Exited { code } => StepEnd::Exited { code },
+        Outcome::Signalled { signal } => StepEnd::Signalled { signal },
+        Outcome::TimedOut => StepEnd::TimedOut { seconds: timeout_seconds },
+        Outcome::Cancelled => StepEnd::Cancelled,
+        Outcome::NotStarted { reason } => not_started(reason),
+        Outcome::Lost { reason } => lost(reason),
     };
-    finish(&mut status, phase, reason, message);
-    Ending::Terminal(Box::new(status))
+    StepResult {
+        end,
+        detail: report.detail,
+        stdout: Some(output(&report.stdout)),
+        stderr: Some(output(&report.stderr)),
+    }
 }
 
-/// The status of an Execution that could not be sent: nothing ran.
-pub fn unsent(mut status: ExecutionStatus, reason: &str, message: &str, now: Timestamp) -> ExecutionStatus {
-    status.completion_time = Some(Time(now));
-    finish(&mut status, ExecutionPhase::Failed, reason, format!("{message}; nothing ran"));
-    status
+/// The result of a step that could not be sent: nothing ran.
+pub fn not_sent(reason: Reason<ExecutionReason>) -> StepResult {
+    StepResult { end: StepEnd::NotSent(reason.code), detail: reason.message, stdout: None, stderr: None }
 }
 
-/// The stable code and the text of a failed connection.
-pub fn trouble(error: &ConnectError) -> (String, String) {
-    (error.category().to_owned(), error.to_string())
+/// The result of a step that could not be sent because the host could not be connected to.
+pub fn not_connected(error: &ConnectError) -> StepResult {
+    not_sent(Reason::new(execution_reason(error), error.to_string()))
 }
 
-fn finish(status: &mut ExecutionStatus, phase: ExecutionPhase, reason: &str, message: String) {
-    status.phase = phase;
-    status.reason = Some(reason.to_owned());
-    status.message = Some(message.chars().take(8000).collect());
-    status.approval = None;
+/// The result of a step that may have run, and of which nothing more can be learnt.
+pub fn unknown_result(reason: Reason<ExecutionReason>) -> StepResult {
+    StepResult { end: StepEnd::Lost(reason.code), detail: reason.message, stdout: None, stderr: None }
 }
 
-/// Back to Pending: its attempt id is used up and proves that no start happened.
-fn again(mut status: ExecutionStatus) -> ExecutionStatus {
-    status.phase = ExecutionPhase::Pending;
-    (status.completion_time, status.stdout, status.stderr) = (None, None, None);
-    status
+/// The result of a container creation. A container that exists but in which no command can be run is a failure with
+/// exit code 1, so that its author looks at it.
+pub fn container_result(report: ContainerReport, timeout_seconds: u32) -> StepResult {
+    let (stdout, stderr) = (report.stdout, report.stderr);
+    let place = report.vmid.map_or(String::new(), |vmid| format!(" as guest {vmid}"));
+    let template = report.template.map_or(String::new(), |template| format!(" from {template}"));
+    let (outcome, detail) = match report.outcome {
+        ContainerOutcome::Created => {
+            let detail = format!("lxc:{} was created{place}{template} and runs", report.hostname);
+            (Outcome::Exited { code: 0 }, detail)
+        }
+        ContainerOutcome::NotReady => {
+            let detail = format!("lxc:{} was created{place}{template}, but {}", report.hostname, report.detail);
+            (Outcome::Exited { code: 1 }, detail)
+        }
+        ContainerOutcome::Failed { outcome } => (outcome, report.detail),
+        ContainerOutcome::Refused { reason } => return not_sent(Reason::new(refusal_reason(reason), report.detail)),
+    };
+    step_result(Report { outcome, stdout, stderr, detail }, timeout_seconds)
 }
 
-/// Stays claimed; the next pass finds nobody running it and makes the next attempt.
-fn still(mut status: ExecutionStatus) -> ExecutionStatus {
-    status.phase = ExecutionPhase::Starting;
-    (status.completion_time, status.stdout, status.stderr) = (None, None, None);
-    status
+fn not_started(reason: NotStarted) -> StepEnd {
+    match reason {
+        NotStarted::TooLate => StepEnd::TooLate,
+        // A busy target is one where a step of another plan runs; waiting for it is no failure.
+        NotStarted::Busy => StepEnd::NeverStarted(ExecutionReason::TargetBusy),
+        NotStarted::Fenced => StepEnd::NeverStarted(ExecutionReason::NeverStarted),
+        NotStarted::Invalid => StepEnd::NotStarted(ExecutionReason::InvalidStep),
+        NotStarted::StaleEpoch => StepEnd::NotStarted(ExecutionReason::StaleEpoch),
+        NotStarted::MissingTools => StepEnd::NotStarted(ExecutionReason::MissingTools),
+        NotStarted::RunDirectory => StepEnd::NotStarted(ExecutionReason::RunDirectoryUnusable),
+    }
+}
+
+fn lost(reason: LostReason) -> StepEnd {
+    match reason {
+        LostReason::ConnectionLost => StepEnd::ConnectionLost,
+        LostReason::Rebooted => StepEnd::Lost(ExecutionReason::Rebooted),
+        LostReason::SupervisorVanished => StepEnd::Lost(ExecutionReason::SupervisorVanished),
+        LostReason::RunDirMissing => StepEnd::Lost(ExecutionReason::RunDirMissing),
+        LostReason::HostUnreachable => StepEnd::Lost(ExecutionReason::HostUnreachable),
+        LostReason::RecordCorrupt => StepEnd::Lost(ExecutionReason::RecordCorrupt),
+        LostReason::NotEnding => StepEnd::Lost(ExecutionReason::NotEnding),
+    }
+}
+
+fn refusal_reason(refusal: ContainerRefusal) -> ExecutionReason {
+    match refusal {
+        ContainerRefusal::InvalidRequest => ExecutionReason::InvalidContainer,
+        ContainerRefusal::HostnameTaken => ExecutionReason::HostnameTaken,
+        ContainerRefusal::VmidTaken => ExecutionReason::VmidTaken,
+        ContainerRefusal::TemplateMissing => ExecutionReason::TemplateMissing,
+        ContainerRefusal::StorageMissing => ExecutionReason::StorageMissing,
+        ContainerRefusal::ListingFailed => ExecutionReason::ListingFailed,
+    }
 }
 
 fn output(captured: &Captured) -> Output {

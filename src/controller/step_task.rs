@@ -1,7 +1,8 @@
-//! The task that runs one Execution and writes its end.
+//! The task that runs one Execution, or looks for what became of it, and writes the result.
 
 use std::{sync::Arc, time::Duration};
 
+use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
@@ -10,36 +11,51 @@ use super::{
     containers,
     context::{Context, now},
     effects::replace_status,
-    error::{ControllerError, call},
-    step_report::{Ending, ending, trouble, unsent},
+    error::{ControllerError, LookupError, call},
+    step_report::{not_connected, not_sent, step_result, unknown_result},
 };
 use crate::{
-    api::{Execution, ExecutionPhase, ExecutionStatus, Risk},
-    decide::Notice,
-    steps::{Place, Step},
+    api::{Execution, ExecutionReason, Reason, Risk},
+    decide::{self, StepResult},
+    steps::{ConnectError, Place, Step},
 };
 
-/// A step that lasts longer is shown as Running; a shorter one saves that write.
-const SHOWN_AFTER: Duration = Duration::from_secs(2);
+/// A step that lasts longer is shown as Running; for a shorter one that write is saved.
+const SHOW_RUNNING_AFTER: Duration = Duration::from_secs(2);
+/// How long a task stays registered after an attempt that is to be made again, so that it is not made at once.
+const PAUSE_BEFORE_NEXT_ATTEMPT: Duration = Duration::from_secs(1);
+/// The same after an error of the API server.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(2);
+/// The longest pause between two tries to write a result.
+const LONGEST_WRITE_PAUSE: Duration = Duration::from_secs(30);
 
-/// Runs a claimed Execution, or finds out what became of it if `adopt`, and writes how it ended.
-pub async fn run(context: Arc<Context>, execution: Execution, adopt: bool, cancel: CancellationToken) {
-    let running = carry_out(&context, &execution, adopt, &cancel);
+/// Whether an attempt is started, or may have been started by an earlier process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Start it.
+    Start,
+    /// Find out what became of it.
+    Adopt,
+}
+
+/// Runs a claimed Execution, or finds out what became of it, and writes the result.
+pub async fn run(context: Arc<Context>, execution: Execution, mode: Mode, cancel: CancellationToken) {
+    let running = carry_out(&context, &execution, mode, &cancel);
     let mut running = std::pin::pin!(running);
-    let ending = tokio::select! {
-        ending = &mut running => ending,
-        () = tokio::time::sleep(SHOWN_AFTER) => {
-            // Side by side: a slow API server must not hold up the step, nor its being stopped.
+    let result = tokio::select! {
+        result = &mut running => result,
+        () = tokio::time::sleep(SHOW_RUNNING_AFTER) => {
+            // At the same time: a slow API server must not hold up the step, nor its cancellation.
             tokio::join!(running, show_running(&context, &execution)).0
         }
     };
-    match ending {
-        Ok(ending) => write(&context, &execution, ending).await,
+    match result {
+        Ok(result) => write_result(&context, &execution, &result).await,
         Err(error) => {
             // Nothing is known to have been sent, and if it was, the next pass adopts it.
             let name = execution.metadata.name.as_deref();
             tracing::warn!(name, category = error.category(), %error, "a step is looked at again");
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            tokio::time::sleep(PAUSE_AFTER_ERROR).await;
         }
     }
 }
@@ -47,51 +63,46 @@ pub async fn run(context: Arc<Context>, execution: Execution, adopt: bool, cance
 async fn carry_out(
     context: &Context,
     execution: &Execution,
-    adopt: bool,
+    mode: Mode,
     cancel: &CancellationToken,
-) -> Result<Ending, ControllerError> {
+) -> Result<StepResult, ControllerError> {
     let namespace = execution.metadata.namespace.as_deref().ok_or(ControllerError::Nameless)?;
-    let status = execution.status.clone().unwrap_or_default();
     let spec = &execution.spec;
-    let (access, place) = match access_of(context, namespace, &spec.target).await? {
+    let (access, place) = match access_of(context, namespace, &spec.target).await {
         Ok(found) => found,
-        // An adopted step may have run: that its host cannot be named any more says nothing about it.
-        Err((reason, text)) if adopt => return Ok(lost(status, &reason, &text)),
-        Err((reason, text)) => return Ok(Ending::Terminal(Box::new(unsent(status, &reason, &text, now())))),
+        Err(LookupError::Call(error)) => return Err(error),
+        Err(LookupError::Missing(reason)) => return Ok(unreachable(mode, reason)),
     };
-    let report = match (&spec.run, &spec.create_container) {
+    match (&spec.run, &spec.create_container) {
         (Some(run), None) => {
             let step = step(context, execution, place, run.command.clone());
-            if adopt {
-                context.runner.adopt(&access, &step, cancel).await
-            } else {
-                context.runner.run(&access, &step, cancel).await
-            }
+            let report = match mode {
+                Mode::Start => context.runner.run(&access, &step, cancel).await,
+                Mode::Adopt => context.runner.adopt(&access, &step, cancel).await,
+            };
+            Ok(report
+                .map_or_else(|error| unconnected(mode, &error), |report| step_result(report, spec.timeout_seconds)))
         }
         (None, Some(container)) => {
-            return containers::create(context, namespace, execution, container, &access, cancel, adopt).await;
+            containers::create(context, namespace, execution, container, &access, cancel, mode).await
         }
-        _ => return Ok(Ending::Terminal(Box::new(unsent(status, "NoAction", "it has not exactly one action", now())))),
-    };
-    Ok(match report {
-        Ok(report) => ending(status, &report, spec.timeout_seconds, now()),
-        Err(error) => {
-            let (reason, text) = trouble(&error);
-            if adopt {
-                lost(status, &reason, &text)
-            } else {
-                Ending::Terminal(Box::new(unsent(status, &reason, &text, now())))
-            }
-        }
-    })
+        _ => Ok(not_sent(Reason::new(ExecutionReason::NoAction, "it has not exactly one action"))),
+    }
 }
 
-fn lost(mut status: ExecutionStatus, reason: &str, text: &str) -> Ending {
-    status.phase = ExecutionPhase::Lost;
-    status.reason = Some(reason.to_owned());
-    status.message = Some(format!("what happened is unknown, look before you act: {text}"));
-    status.completion_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
-    Ending::Terminal(Box::new(status))
+/// The result of a step whose host cannot be named any more. Of an adopted step that says nothing: it may have run.
+fn unreachable(mode: Mode, reason: Reason<ExecutionReason>) -> StepResult {
+    match mode {
+        Mode::Start => not_sent(reason),
+        Mode::Adopt => unknown_result(reason),
+    }
+}
+
+fn unconnected(mode: Mode, error: &ConnectError) -> StepResult {
+    match mode {
+        Mode::Start => not_connected(error),
+        Mode::Adopt => unknown_result(Reason::new(super::access::execution_reason(error), error.to_string())),
+    }
 }
 
 fn step(context: &Context, execution: &Execution, place: Place, command: String) -> Step {
@@ -112,64 +123,58 @@ async fn show_running(context: &Context, execution: &Execution) {
     let Ok((namespace, name)) = super::objects::key(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
     let Ok(Some(mut live)) = call("reading a running execution", api.get_opt(&name)).await else { return };
-    if let Some(status) = live.status.as_mut().filter(|status| status.phase == ExecutionPhase::Starting) {
-        status.phase = ExecutionPhase::Running;
-        // It is for the eye only: whoever wrote first knew better.
+    if let Some(status) = decide::show_running(&live, execution) {
+        live.status = Some(status);
+        // People look at it and nothing is decided by it: whoever wrote first knew better, and a failure is no harm.
         let _ = replace_status(&api, "showing that an execution runs", &live).await;
     }
 }
 
-/// Writes how a step ended, for as long as it takes: the end exists nowhere else in the cluster.
-async fn write(context: &Context, execution: &Execution, ending: Ending) {
+/// Writes the result of a step, for as long as it takes: it exists nowhere else in the cluster.
+async fn write_result(context: &Context, execution: &Execution, result: &StepResult) {
     let Ok((namespace, name)) = super::objects::key(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
-    let (status, terminal) = match ending {
-        Ending::Terminal(status) => (*status, true),
-        Ending::Again(status) => (*status, false),
-    };
+    let ended_at = now();
     let mut pause = Duration::from_millis(50);
     loop {
-        match write_once(&api, &name, execution, &status).await {
-            Ok(Some(written)) if terminal => return announce(context, &written).await,
-            Ok(_) => break,
+        match write_once(context, &api, execution, result, ended_at).await {
+            Ok(Written::End) => return,
+            Ok(Written::NextAttempt) => return tokio::time::sleep(PAUSE_BEFORE_NEXT_ATTEMPT).await,
             Err(error) => {
-                tracing::info!(name, category = error.category(), %error, "writing the end of a step is tried again");
+                tracing::info!(name, category = error.category(), %error, "writing a step's result is tried again");
                 tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_secs(30));
+                pause = (pause * 2).min(LONGEST_WRITE_PAUSE);
             }
         }
     }
-    if !terminal {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
 }
 
-/// `None` when the object is gone, has ended, or is at another attempt: then this end is of no interest any more.
+/// What stands in the Execution once its result is written.
+enum Written {
+    /// Its end, or nothing because the result is of no interest any more.
+    End,
+    /// That a further attempt follows.
+    NextAttempt,
+}
+
 async fn write_once(
+    context: &Context,
     api: &Api<Execution>,
-    name: &str,
     execution: &Execution,
-    status: &ExecutionStatus,
-) -> Result<Option<Execution>, ControllerError> {
-    let Some(mut live) = call("reading an ended execution", api.get_opt(name)).await? else {
-        return Ok(None);
+    result: &StepResult,
+    ended_at: Timestamp,
+) -> Result<Written, ControllerError> {
+    let (_, name) = super::objects::key(execution)?;
+    let Some(mut live) = call("reading an ended execution", api.get_opt(&name)).await? else {
+        return Ok(Written::End);
     };
-    let current = live.status.clone().unwrap_or_default();
-    let other = live.metadata.uid != execution.metadata.uid || current.attempt_id != status.attempt_id;
-    if other || current.phase.is_terminal() || current == *status {
-        return Ok(None);
+    let decision = decide::execution_result(&live, execution, result, ended_at);
+    if let Some(status) = decision.status {
+        live.status = Some(status);
+        live = replace_status(api, "writing the result of an execution", &live).await?;
     }
-    live.status = Some(status.clone());
-    replace_status(api, "writing the end of an execution", &live).await.map(Some)
-}
-
-async fn announce(context: &Context, execution: &Execution) {
-    let status = execution.status.clone().unwrap_or_default();
-    let ok = status.phase == ExecutionPhase::Succeeded;
-    let notice = Notice {
-        reason: if ok { "StepSucceeded" } else { "StepFailed" },
-        note: format!("{}: {}", execution.spec.target, status.message.unwrap_or_default()),
-        warning: !ok,
-    };
-    context.announce(execution, &notice).await;
+    if let Some(notice) = &decision.notice {
+        context.announce(&live, notice).await;
+    }
+    Ok(if live.has_ended() { Written::End } else { Written::NextAttempt })
 }

@@ -9,7 +9,10 @@ use crate::{
         limits,
         tools::{self, ToolRequest},
     },
-    api::{Execution, ExecutionSpec, Message, ObjectRef, Plan, PlanResult, Risk, Role, RunSpec, ToolCall},
+    api::{
+        BlockedReason, Execution, ExecutionSpec, Message, ObjectRef, Plan, PlanResult, Reason, Risk, Role, RunSpec,
+        ToolCall, limits::DEFAULT_TIMEOUT_SECONDS,
+    },
     decide::{Tally, Turn, TurnEnd},
 };
 
@@ -83,14 +86,15 @@ fn step(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -
         create_container,
         purpose,
         declared_risk,
-        timeout_seconds: timeout.unwrap_or(600),
+        timeout_seconds: timeout.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
     })
 }
 
 fn end(message: &Message) -> TurnEnd {
     let spec = &message.spec;
     if spec.role == Role::System {
-        return TurnEnd::Failed(spec.stop_reason.clone().unwrap_or_default(), spec.text.clone());
+        let code = BlockedReason::from(spec.stop_reason.as_deref().unwrap_or_default());
+        return TurnEnd::Failed(Reason::new(code, &spec.text));
     }
     if spec.stop_reason.as_deref() == Some(CLOSING) {
         return TurnEnd::Closing(spec.text.clone());

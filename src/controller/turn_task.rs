@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     context::{Context, now},
-    credentials::{agent_of, api_key},
+    credentials::agent_of,
     effects::create,
-    error::{ControllerError, call},
+    error::{ControllerError, LookupError, call},
     inline,
     objects::{is_turn, message_of},
     transcript::CLOSING,
@@ -21,7 +21,7 @@ use crate::{
         self, Context as TurnContext, ErrorCategory, KnownTarget, Model, ModelError, Reply, ReplyKind, TurnRequest,
         message_name, prompt,
     },
-    api::{Execution, Message, MessageSpec, ObjectRef, Plan, Role, Target, TargetKind},
+    api::{BlockedReason, Execution, Message, MessageSpec, ObjectRef, Plan, Reason, Role, Target, TargetKind},
 };
 
 /// How often one request is tried before its failure is shown.
@@ -34,7 +34,7 @@ pub async fn run(
     context: Arc<Context>,
     plan: Plan,
     sequence: u32,
-    closing: Option<(&'static str, String)>,
+    closing: Option<Reason<BlockedReason>>,
     cancel: CancellationToken,
 ) {
     let turn = async {
@@ -68,7 +68,7 @@ async fn take(
     context: &Context,
     plan: &Plan,
     sequence: u32,
-    closing: Option<(&'static str, String)>,
+    closing: Option<Reason<BlockedReason>>,
 ) -> Result<(), ControllerError> {
     let (namespace, name) = super::objects::key(plan)?;
     let uid = plan.metadata.uid.clone().unwrap_or_default();
@@ -76,8 +76,9 @@ async fn take(
     let Some(message) = free_name(&messages, &name, &uid, sequence).await? else {
         return Ok(());
     };
-    let spec = match model(context, &namespace, plan).await? {
-        Err((code, text)) => note(plan, sequence, &code, text),
+    let spec = match model(context, &namespace, plan).await {
+        Err(LookupError::Call(error)) => return Err(error),
+        Err(LookupError::Missing(reason)) => note(plan, sequence, reason),
         Ok((model, system, max_tokens)) => {
             let transcript = Transcript {
                 plan,
@@ -91,14 +92,15 @@ async fn take(
                     let results = inline::answers(context, &namespace, &reply.calls, &transcript.executions).await;
                     said(plan, sequence, reply, results, closing.is_some())
                 }
-                Err((code, text)) => note(plan, sequence, &code, text),
+                Err(reason) => note(plan, sequence, reason),
             }
         }
     };
     match create(&messages, "storing a turn", &message_of(plan, &message, spec)).await {
         // Asking again would give another such answer, and cost another request.
         Err(error) if error.is_unacceptable() => {
-            let spec = note(plan, sequence, "AnswerUnacceptable", format!("the answer cannot be stored: {error}"));
+            let text = format!("the answer cannot be stored: {error}");
+            let spec = note(plan, sequence, Reason::new(BlockedReason::AnswerUnacceptable, text));
             create(&messages, "storing a note", &message_of(plan, &message, spec)).await
         }
         other => other,
@@ -128,25 +130,15 @@ async fn free_name(
 
 type Ready = (Model, String, u32);
 
-async fn model(
-    context: &Context,
-    namespace: &str,
-    plan: &Plan,
-) -> Result<Result<Ready, (String, String)>, ControllerError> {
-    let name = plan.spec.agent_ref.as_ref().map_or("", |reference| reference.name.as_str());
-    let Some(agent) = agent_of(context, namespace, name) else {
-        return Ok(Err(("UnknownAgent".to_owned(), format!("there is no Agent {name:?} in namespace {namespace}"))));
-    };
-    let key = match api_key(context, namespace, &agent).await? {
-        Ok(key) => key,
-        Err(text) => return Ok(Err(("MissingSecret".to_owned(), text))),
-    };
+async fn model(context: &Context, namespace: &str, plan: &Plan) -> Result<Ready, LookupError<Reason<BlockedReason>>> {
+    let (agent, key) = agent_of(context, namespace, plan).await?;
     let system = agent::system_prompt(agent.spec.soul.as_deref());
-    let max_tokens = agent.spec.limits.max_tokens;
-    Ok(match Model::new(&agent.spec, key) {
-        Ok(model) => Ok((model, system, max_tokens)),
-        Err(error) => Err((error.category.label().to_owned(), error.message)),
-    })
+    let model = Model::new(&agent.spec, key).map_err(|error| LookupError::Missing(model_failure(error)))?;
+    Ok((model, system, agent.spec.limits.max_tokens))
+}
+
+fn model_failure(error: ModelError) -> Reason<BlockedReason> {
+    Reason::new(error.category.label().into(), error.message)
 }
 
 struct Transcript<'a> {
@@ -163,9 +155,9 @@ impl Transcript<'_> {
         system: &str,
         max_tokens: u32,
         tools: bool,
-    ) -> Result<TurnRequest, (String, String)> {
+    ) -> Result<TurnRequest, Reason<BlockedReason>> {
         let entries = agent::transcript::entries(self.plan, &self.messages, &self.executions, context)
-            .map_err(|missing| ("TranscriptIncomplete".to_owned(), missing.to_string()))?;
+            .map_err(|missing| Reason::new(BlockedReason::TranscriptIncomplete, missing.to_string()))?;
         Ok(TurnRequest { system: system.to_owned(), entries, tools, max_tokens })
     }
 
@@ -177,7 +169,7 @@ impl Transcript<'_> {
         system: String,
         max_tokens: u32,
         tools: bool,
-    ) -> Result<Reply, (String, String)> {
+    ) -> Result<Reply, Reason<BlockedReason>> {
         let mut context = self.context.clone();
         let mut nudged = false;
         let mut shortened = false;
@@ -191,13 +183,13 @@ impl Transcript<'_> {
                     nudged = true;
                     context.nudge = prompt::nudge(reply.kind, 1);
                 }
-                Ok(reply) => return Err((reply.kind.code().to_owned(), useless(&reply))),
+                Ok(reply) => return Err(Reason::new(reply.kind.code().into(), useless(&reply))),
                 Err(error) if error.category == ErrorCategory::ContextOverflow && !shortened => {
                     shortened = true;
                     context.budget /= 4;
                 }
                 Err(error) if error.retryable && tries < TRIES => pause(&error, tries).await,
-                Err(error) => return Err((error.category.label().to_owned(), error.message)),
+                Err(error) => return Err(model_failure(error)),
             }
         }
     }
@@ -224,7 +216,7 @@ fn turn_context(
     context: &Context,
     namespace: &str,
     plan: &Plan,
-    closing: Option<&(&'static str, String)>,
+    closing: Option<&Reason<BlockedReason>>,
 ) -> TurnContext {
     let status = plan.status.clone().unwrap_or_default();
     let inventory = context.stores.inventory(namespace);
@@ -246,22 +238,22 @@ fn turn_context(
         targets: plan.spec.targets.iter().map(known).collect(),
         iterations_left: plan.spec.limits.iterations.saturating_sub(status.iterations),
         nudge: (streak > 0).then(|| prompt::nudge(ReplyKind::Text, streak)).flatten(),
-        closing: closing.map(|(_, why)| why.clone()),
+        closing: closing.map(|reason| reason.message.clone()),
         ..TurnContext::default()
     }
 }
 
 /// A note of the controller: a request that failed for good.
-fn note(plan: &Plan, sequence: u32, code: &str, text: String) -> MessageSpec {
+fn note(plan: &Plan, sequence: u32, reason: Reason<BlockedReason>) -> MessageSpec {
     MessageSpec {
         plan_ref: ObjectRef::of(plan),
         sequence,
         role: Role::System,
-        text,
+        text: reason.message,
         tool_calls: Vec::new(),
         tool_results: Vec::new(),
         model: None,
-        stop_reason: Some(code.to_owned()),
+        stop_reason: Some(reason.code.to_string()),
         usage: None,
         opaque: None,
     }

@@ -37,13 +37,13 @@ pub async fn reconcile(
     };
     let now = now();
     let observed = ObservedWindow { window: &window, plan: plan.as_ref(), execution: execution.as_ref(), now };
-    let step = decide::window(&observed);
-    if let Some(status) = step.status {
+    let decision = decide::decide_window(&observed);
+    if let Some(status) = decision.status {
         window.status = Some(status);
         let written = replace_status(&windows, "writing a window's status", &window).await?;
-        if let Some(notice) = &step.notice {
+        if let Some(notice) = &decision.notice {
             context.announce(&written, notice).await;
         }
     }
-    Ok(requeue(step.again_at, now))
+    Ok(requeue(decision.again_at, now))
 }

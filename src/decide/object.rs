@@ -2,13 +2,25 @@
 
 use kube::Resource;
 
+use crate::api::Plan;
+
 /// Namespace and name; empty where the API server would never leave them out.
-pub(in crate::decide) fn names(object: &impl Resource) -> (&str, &str) {
+pub(super) fn namespace_and_name(object: &impl Resource) -> (&str, &str) {
     let meta = object.meta();
     (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
 }
 
+/// The uid; empty where the API server would never leave it out.
+pub(super) fn uid(object: &impl Resource) -> &str {
+    object.meta().uid.as_deref().unwrap_or_default()
+}
+
 /// The value of an annotation.
-pub(in crate::decide) fn annotation<'a>(object: &'a impl Resource, key: &str) -> Option<&'a str> {
+pub(super) fn annotation<'a>(object: &'a impl Resource, key: &str) -> Option<&'a str> {
     object.meta().annotations.as_ref()?.get(key).map(String::as_str)
+}
+
+/// Whether a person wants the plan to end: it is cancelled, or is being deleted while something holds it back.
+pub(super) fn is_cancelled(plan: &Plan) -> bool {
+    plan.spec.cancelled || plan.metadata.deletion_timestamp.is_some()
 }

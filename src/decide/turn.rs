@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use crate::api::{ExecutionSpec, PlanResult};
+use crate::api::{BlockedReason, ExecutionSpec, PlanResult, Reason};
 
 /// The latest turn of the agent, or the note that stands in its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,13 +28,13 @@ pub enum TurnEnd {
     Finished(PlanResult),
     /// The agent needs something that only the operator has.
     Question(String),
-    /// The request failed for good: stable code and text.
-    Failed(String, String),
-    /// The agent's last words after a limit was reached.
+    /// The request failed for good.
+    Failed(Reason<BlockedReason>),
+    /// The agent's summary, in its last turn after a limit was reached.
     Closing(String),
 }
 
-/// What the limits of a plan are held against.
+/// What is compared with the plan's limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Weighted model requests, rounded up.

@@ -2,40 +2,50 @@
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::{Decision, Notice, after};
-use crate::api::{AutonomyWindow, AutonomyWindowStatus, Execution, ExecutionPhase, Plan, WindowClass, WindowPhase};
+use super::{
+    decision::{Decision, Notice, Severity, after},
+    object::uid,
+};
+use crate::api::{
+    AutonomyWindow, AutonomyWindowStatus, EventReason, Execution, ExecutionPhase, Plan, WindowClass, WindowPhase,
+    limits::{MOST_DESTRUCTIVE_WINDOW_SECONDS, MOST_WINDOW_SECONDS},
+    names::window_name,
+};
 
 /// What is known of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedWindow<'a> {
-    /// It, read live.
+    /// The window as the API server has it.
     pub window: &'a AutonomyWindow,
-    /// The plan of its planRef's name, read live.
+    /// The plan of its planRef's name, as the API server has it.
     pub plan: Option<&'a Plan>,
-    /// The Execution of its executionRef's name, read live.
+    /// The Execution of its executionRef's name, as the API server has it.
     pub execution: Option<&'a Execution>,
     /// The controller's clock.
     pub now: Timestamp,
 }
 
-/// Decides. A window has no effect of its own; its status is what the gate reads.
-pub fn window(observed: &ObservedWindow<'_>) -> Decision<(), AutonomyWindowStatus> {
+/// A decision about a window. It has no effect of its own: its status is what the gate reads.
+type WindowDecision = Decision<(), AutonomyWindowStatus>;
+
+/// Decides whether a new window opens, and when an open one ends.
+pub fn decide_window(observed: &ObservedWindow<'_>) -> WindowDecision {
     match &observed.window.status {
         None => open_or_reject(observed),
-        Some(status) if status.phase == WindowPhase::Active => active(observed, status),
+        Some(status) if status.phase == WindowPhase::Active => stay_open_or_end(observed, status),
         Some(_) => Decision::default(),
     }
 }
 
-fn open_or_reject(observed: &ObservedWindow<'_>) -> Decision<(), AutonomyWindowStatus> {
+fn open_or_reject(observed: &ObservedWindow<'_>) -> WindowDecision {
     let spec = &observed.window.spec;
     match objection(observed) {
         Some(Objection::TooEarly) => Decision { again_at: Some(after(observed.now, 1)), ..Decision::default() },
-        Some(Objection::Never(why)) => ended(WindowPhase::Revoked, None, why),
+        Some(Objection::Never(why)) => end(WindowPhase::Revoked, None, why),
         None => {
             let seconds = match spec.class {
-                WindowClass::Assent => spec.duration_seconds.min(1800),
-                WindowClass::Destructive => spec.duration_seconds.min(900),
+                WindowClass::Assent => spec.duration_seconds.min(MOST_WINDOW_SECONDS),
+                WindowClass::Destructive => spec.duration_seconds.min(MOST_DESTRUCTIVE_WINDOW_SECONDS),
             };
             let expires = after(observed.now, seconds);
             Decision {
@@ -46,21 +56,22 @@ fn open_or_reject(observed: &ObservedWindow<'_>) -> Decision<(), AutonomyWindowS
                     message: None,
                 }),
                 again_at: Some(expires),
-                notice: Some(Notice {
-                    reason: "WindowOpened",
-                    note: format!("opened until {expires} by {}", spec.granted_by.username),
-                    warning: false,
-                }),
+                notice: Some(Notice::new(
+                    Severity::Normal,
+                    EventReason::WindowOpened,
+                    format!("opened until {expires} by {}", spec.granted_by.username),
+                )),
                 ..Decision::default()
             }
         }
     }
 }
 
+/// Why a new window does not open.
 enum Objection {
     /// The plan has no token yet.
     TooEarly,
-    /// It names something else than what stands.
+    /// It names something else than the plan as it stands.
     Never(String),
 }
 
@@ -68,8 +79,7 @@ fn objection(observed: &ObservedWindow<'_>) -> Option<Objection> {
     let window = observed.window;
     let spec = &window.spec;
     let never = |why: &str| Some(Objection::Never(why.to_owned()));
-    let uid = |plan: &&Plan| plan.metadata.uid.as_deref() == Some(&spec.plan_ref.uid);
-    let Some(plan) = observed.plan.filter(uid) else {
+    let Some(plan) = observed.plan.filter(|plan| uid(*plan) == spec.plan_ref.uid) else {
         return never("the plan that it names does not exist");
     };
     if spec.revoked {
@@ -89,12 +99,13 @@ fn objection(observed: &ObservedWindow<'_>) -> Option<Objection> {
     }
     let name = window.metadata.name.as_deref().unwrap_or_default();
     match spec.class {
-        WindowClass::Assent if name == format!("{}-{}", spec.plan_ref.name, approval.token) => None,
+        WindowClass::Assent if name == window_name(&spec.plan_ref.name, &approval.token) => None,
         WindowClass::Assent => never("its name does not carry the plan's current token"),
         WindowClass::Destructive => unconfirmed(observed, name),
     }
 }
 
+/// The objection to a window for destruction that no waiting step has asked for.
 fn unconfirmed(observed: &ObservedWindow<'_>, name: &str) -> Option<Objection> {
     let spec = &observed.window.spec;
     let waiting = observed.execution.filter(|execution| {
@@ -108,7 +119,7 @@ fn unconfirmed(observed: &ObservedWindow<'_>, name: &str) -> Option<Objection> {
     let mut words = phrase.unwrap_or_default().split(' ').skip(1);
     let fits = match (words.next(), words.next(), spec.targets.first()) {
         (Some(target), Some(code), Some(granted)) => {
-            *target == granted.to_string() && name == format!("{}-{code}", spec.plan_ref.name)
+            *target == granted.to_string() && name == window_name(&spec.plan_ref.name, code)
         }
         _ => false,
     };
@@ -116,21 +127,22 @@ fn unconfirmed(observed: &ObservedWindow<'_>, name: &str) -> Option<Objection> {
     (!fits).then(|| Objection::Never(why.to_owned()))
 }
 
-fn active(observed: &ObservedWindow<'_>, status: &AutonomyWindowStatus) -> Decision<(), AutonomyWindowStatus> {
+fn stay_open_or_end(observed: &ObservedWindow<'_>, status: &AutonomyWindowStatus) -> WindowDecision {
     let expires = status.expiry_time.as_ref().map_or(Timestamp::MIN, |time| time.0);
     if observed.window.spec.revoked {
-        return ended(WindowPhase::Revoked, Some(status), "it was revoked".to_owned());
+        return end(WindowPhase::Revoked, Some(status), "it was revoked".to_owned());
     }
     if observed.now >= expires {
-        return ended(WindowPhase::Expired, Some(status), "its time is over".to_owned());
+        return end(WindowPhase::Expired, Some(status), "its time is over".to_owned());
     }
     Decision { again_at: Some(expires), ..Decision::default() }
 }
 
-fn ended(phase: WindowPhase, before: Option<&AutonomyWindowStatus>, why: String) -> Decision<(), AutonomyWindowStatus> {
-    let reason = if phase == WindowPhase::Expired { "WindowExpired" } else { "WindowRevoked" };
+fn end(phase: WindowPhase, before: Option<&AutonomyWindowStatus>, why: String) -> WindowDecision {
+    let reason = if phase == WindowPhase::Expired { EventReason::WindowExpired } else { EventReason::WindowRevoked };
+    let severity = if before.is_some() { Severity::Normal } else { Severity::Warning };
     Decision {
-        notice: Some(Notice { reason, note: why.clone(), warning: before.is_none() }),
+        notice: Some(Notice::new(severity, reason, why.clone())),
         status: Some(AutonomyWindowStatus {
             phase,
             opened_at: before.and_then(|status| status.opened_at.clone()),

@@ -1,15 +1,15 @@
-//! The gate: whether a step may start, and by whose leave.
+//! The gate: whether a step may start, and what allows it.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::{Inventory, Scope};
 use oikos_risk::Flags;
 
-use crate::api::{Authority, AuthorityKind, Risk, Target, WindowClass};
+use super::scope::{Inventory, Scope};
+use crate::api::{Authority, AuthorityKind, ExecutionReason, Risk, Target, WindowClass};
 
-/// A grant that its controller holds to be open.
+/// A grant that is open, by its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenWindow {
     /// The AutonomyWindow's name.
@@ -18,7 +18,7 @@ pub struct OpenWindow {
     pub digest: String,
     /// What it allows.
     pub class: WindowClass,
-    /// Where.
+    /// The targets that it covers.
     pub targets: BTreeSet<Target>,
     /// When it ends.
     pub expires: Timestamp,
@@ -29,11 +29,11 @@ pub struct OpenWindow {
 /// A step that wants to start.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The effective risk: the higher of the judged and the declared one.
+    /// The effective risk: the higher of the classifier's and the declared one.
     pub risk: Risk,
     /// What it acts on.
     pub scope: &'a Scope,
-    /// What the classifier noticed besides.
+    /// What else the classifier has found in the command.
     pub flags: Flags,
     /// The plan's targets.
     pub plan_targets: &'a [Target],
@@ -43,7 +43,7 @@ pub struct Question<'a> {
     pub named_in_plan: bool,
     /// The open windows of the plan.
     pub windows: &'a [OpenWindow],
-    /// What the namespace knows.
+    /// The Hosts and Guests of the namespace.
     pub inventory: &'a Inventory,
     /// The controller's clock.
     pub now: Timestamp,
@@ -66,18 +66,18 @@ pub enum Refusal {
 
 impl Refusal {
     /// The stable code in status.
-    pub fn reason(self) -> &'static str {
+    pub fn code(self) -> ExecutionReason {
         match self {
-            Self::UnknownTarget => "UnknownTarget",
-            Self::Unbounded => "Unbounded",
-            Self::Protected => "Protected",
-            Self::OutOfScope => "OutOfScope",
-            Self::SeveralTargets => "SeveralTargets",
+            Self::UnknownTarget => ExecutionReason::UnknownTarget,
+            Self::Unbounded => ExecutionReason::Unbounded,
+            Self::Protected => ExecutionReason::Protected,
+            Self::OutOfScope => ExecutionReason::OutOfScope,
+            Self::SeveralTargets => ExecutionReason::SeveralTargets,
         }
     }
 }
 
-/// What is missing.
+/// What is missing for a step to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
     /// An approval of the plan as it stands.
@@ -89,7 +89,7 @@ pub enum Need {
 /// The gate's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateAnswer {
-    /// It may start, by this leave.
+    /// It may start; this is what allows it.
     Allow(Authority),
     /// It may start once a person has done this.
     Await(Need),
@@ -97,17 +97,18 @@ pub enum GateAnswer {
     Refuse(Refusal, String),
 }
 
-/// Decides. The order of the questions is part of the contract: what can never run is said before what may run yet.
+/// Answers whether a step may start. The order of the checks is part of the contract: a step that can never run is
+/// refused before anybody is asked to approve it.
 pub fn gate(question: &Question<'_>) -> GateAnswer {
-    if let Some(refusal) = never(question) {
-        return refusal;
+    if let Some(answer) = refusal(question) {
+        return answer;
     }
     match question.risk {
         Risk::ReadOnly => GateAnswer::Allow(Authority { kind: AuthorityKind::ReadOnly, name: None, approver: None }),
         _ if !out_of_scope(question).is_empty() => {
-            GateAnswer::Refuse(Refusal::OutOfScope, listed(out_of_scope(question)))
+            GateAnswer::Refuse(Refusal::OutOfScope, joined(out_of_scope(question)))
         }
-        Risk::ConfigMutation => match assent(question) {
+        Risk::ConfigMutation => match assent_window(question) {
             Some(window) => GateAnswer::Allow(authority(AuthorityKind::Window, window)),
             None => GateAnswer::Await(Need::Window),
         },
@@ -115,7 +116,8 @@ pub fn gate(question: &Question<'_>) -> GateAnswer {
     }
 }
 
-fn never(question: &Question<'_>) -> Option<GateAnswer> {
+/// Why a step may never start, whatever is approved.
+fn refusal(question: &Question<'_>) -> Option<GateAnswer> {
     let unknown = &question.scope.unknown;
     if let Some(thing) = unknown.iter().find(|thing| thing.protected) {
         return Some(GateAnswer::Refuse(Refusal::Protected, thing.what.clone()));
@@ -129,24 +131,25 @@ fn never(question: &Question<'_>) -> Option<GateAnswer> {
     }
     let protected: Vec<_> =
         question.scope.touches.iter().filter(|target| question.inventory.protects(target)).collect();
-    (!protected.is_empty()).then(|| GateAnswer::Refuse(Refusal::Protected, listed(protected)))
+    (!protected.is_empty()).then(|| GateAnswer::Refuse(Refusal::Protected, joined(protected)))
 }
 
+/// The answer to a destructive step within the plan's targets.
 fn destructive(question: &Question<'_>) -> GateAnswer {
     let mut targets = question.scope.acts_on.iter();
     let (Some(target), others) = (targets.next(), targets.next()) else {
         return GateAnswer::Refuse(Refusal::UnknownTarget, "nothing".to_owned());
     };
     if question.named_in_plan {
-        return match assent(question) {
+        return match assent_window(question) {
             Some(window) => GateAnswer::Allow(authority(AuthorityKind::PlanStep, window)),
             None => GateAnswer::Await(Need::Window),
         };
     }
     if others.is_some() {
-        return GateAnswer::Refuse(Refusal::SeveralTargets, listed(question.scope.acts_on.iter().collect()));
+        return GateAnswer::Refuse(Refusal::SeveralTargets, joined(question.scope.acts_on.iter().collect()));
     }
-    let confirmed = open(question, WindowClass::Destructive)
+    let confirmed = open_windows(question, WindowClass::Destructive)
         .find(|window| window.targets.len() == 1 && window.targets.contains(target));
     match confirmed {
         Some(window) => GateAnswer::Allow(authority(AuthorityKind::DestructiveWindow, window)),
@@ -154,14 +157,15 @@ fn destructive(question: &Question<'_>) -> GateAnswer {
     }
 }
 
-fn open<'a>(question: &'a Question<'_>, class: WindowClass) -> impl Iterator<Item = &'a OpenWindow> {
+fn open_windows<'a>(question: &'a Question<'_>, class: WindowClass) -> impl Iterator<Item = &'a OpenWindow> {
     question.windows.iter().filter(move |window| {
         window.class == class && window.digest == question.plan_digest && question.now < window.expires
     })
 }
 
-fn assent<'a>(question: &'a Question<'_>) -> Option<&'a OpenWindow> {
-    open(question, WindowClass::Assent)
+/// The open window for changes that covers everything that the step touches; the one that ends last.
+fn assent_window<'a>(question: &'a Question<'_>) -> Option<&'a OpenWindow> {
+    open_windows(question, WindowClass::Assent)
         .filter(|window| question.scope.touches.is_subset(&window.targets))
         .max_by_key(|window| window.expires)
 }
@@ -174,6 +178,6 @@ fn authority(kind: AuthorityKind, window: &OpenWindow) -> Authority {
     Authority { kind, name: Some(window.name.clone()), approver: Some(window.approver.clone()) }
 }
 
-fn listed(targets: Vec<&Target>) -> String {
+fn joined(targets: Vec<&Target>) -> String {
     targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

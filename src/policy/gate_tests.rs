@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::{gate::*, scope::*};
 use oikos_risk::{Affected, Flags};
 
+use super::{gate::*, scope::*};
 use crate::api::{AuthorityKind, Risk, Target, WindowClass};
 
 const TARGETS: [&str; 5] = ["host:a", "host:b", "lxc:one", "lxc:two", "vm:three"];
@@ -48,7 +48,7 @@ struct Case {
 impl Case {
     fn decide(&self) -> (Scope, GateAnswer) {
         let inventory = inventory();
-        let scope = scope(&self.place, &self.affected, &inventory);
+        let scope = resolve_scope(&self.place, &self.affected, &inventory);
         let decision = gate(&Question {
             risk: self.risk,
             scope: &scope,
@@ -157,7 +157,7 @@ proptest! {
                     });
                     prop_assert!(confirmed);
                 }
-                Some(other) => prop_assert!(false, "{other:?} is no leave to destroy"),
+                Some(other) => prop_assert!(false, "{other:?} does not allow destruction"),
             }
         }
     }
@@ -197,7 +197,7 @@ fn the_cases_reach_every_answer() {
             GateAnswer::Allow(authority) => format!("{:?}", authority.kind),
             GateAnswer::Await(Need::Window) => "window".into(),
             GateAnswer::Await(Need::Phrase(_)) => "phrase".into(),
-            GateAnswer::Refuse(refusal, _) => refusal.reason().into(),
+            GateAnswer::Refuse(refusal, _) => refusal.code().to_string(),
         });
     }
     let all = [

@@ -1,4 +1,4 @@
-//! Who may do what, decided from data alone: the gate, the tokens of approval, the phrases of destruction.
+//! Who may do what, decided from data alone: the gate, the tokens of approval, the phrases that confirm destruction.
 //!
 //! Invariant: no client, no runtime, no clock, no randomness. Time comes in as an argument.
 
@@ -9,5 +9,5 @@ mod scope;
 mod token;
 
 pub use gate::{GateAnswer, Need, OpenWindow, Question, Refusal, gate};
-pub use scope::{Inventory, KnownGuest, KnownHost, Scope, Unknown, scope};
-pub use token::{EffectiveStep, first_nonce, next_nonce, phrase, phrase_code, plan_digest, sha256_hex, token};
+pub use scope::{Inventory, KnownGuest, KnownHost, Scope, Unknown, resolve_scope};
+pub use token::{EffectiveStep, first_nonce, next_nonce, phrase, phrase_code, plan_digest, token};

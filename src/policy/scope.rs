@@ -1,4 +1,4 @@
-//! What a step acts on, in the namespace's own names.
+//! What a step acts on, as Hosts and Guests of the namespace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,10 +71,10 @@ impl Inventory {
     }
 }
 
-/// Something that a step acts on and that the namespace has no name for.
+/// Something that a step acts on and for which the namespace has no Host or Guest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unknown {
-    /// It, in words.
+    /// What it is, in words.
     pub what: String,
     /// Whether it is a guest on its host's protected list although no Guest object names it.
     pub protected: bool,
@@ -85,14 +85,14 @@ pub struct Unknown {
 pub struct Scope {
     /// What it acts on: what the command names, or else the place where it runs.
     pub acts_on: BTreeSet<Target>,
-    /// All of these and the place where it runs.
+    /// What it acts on, and the place where it runs.
     pub touches: BTreeSet<Target>,
-    /// What has no name here.
+    /// What it acts on and has no Host or Guest object.
     pub unknown: BTreeSet<Unknown>,
 }
 
 /// Resolves what the classifier found in the text of a command that runs on `place`.
-pub fn scope(place: &Target, affected: &BTreeSet<Affected>, inventory: &Inventory) -> Scope {
+pub fn resolve_scope(place: &Target, affected: &BTreeSet<Affected>, inventory: &Inventory) -> Scope {
     let mut scope = Scope::default();
     let mut unknown = |what: String, protected| scope.unknown.insert(Unknown { what, protected });
     if !inventory.knows(place) {

@@ -1,33 +1,29 @@
 //! Digests and tokens: what an approval names.
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use crate::api::{ContainerSpec, PlanSpec, Risk, Target};
+use crate::api::{
+    ContainerSpec, PlanSpec, Risk, Target,
+    digest::{sha256_hex, short_sha256},
+};
 
 /// A step as an approval covers it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffectiveStep<'a> {
     /// Where it runs.
     pub target: &'a Target,
-    /// Its command, or
+    /// Its command, unless it creates a container.
     pub run: Option<&'a str>,
-    /// the container that it creates.
+    /// The container that it creates, unless it runs a command.
     pub create_container: Option<&'a ContainerSpec>,
-    /// Its judged risk.
+    /// Its effective risk.
     pub risk: Risk,
 }
 
-/// SHA-256 in lower-case hexadecimal.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn canonical_digest(value: &Value) -> String {
+fn canonical_bytes(value: &Value) -> Vec<u8> {
     // A Value of objects, arrays, strings, booleans and small integers always has a canonical form (RFC 8785); the
     // fallback keeps the function total and is never equal to another plan's digest by accident.
-    let bytes = serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes());
-    sha256_hex(&bytes)
+    serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes())
 }
 
 /// The digest of everything that an approval covers: uid, targets, steps with their risk, window length and, where an
@@ -45,43 +41,39 @@ pub fn plan_digest(uid: &str, spec: &PlanSpec, steps: &[EffectiveStep<'_>]) -> S
         })
         .collect();
     let agent = spec.agent_ref.as_ref().map(|agent| json!({"name": agent.name, "goal": spec.goal}));
-    canonical_digest(&json!({
+    sha256_hex(&canonical_bytes(&json!({
         "version": 1,
         "uid": uid,
         "targets": spec.targets,
         "steps": steps,
         "windowSeconds": spec.window_seconds,
         "agent": agent,
-    }))
+    })))
 }
 
 /// The token that approves the plan with this digest, once: 12 hexadecimal digits.
 pub fn token(digest: &str, nonce: &str) -> String {
-    short(&canonical_digest(&json!({"planDigest": digest, "nonce": nonce})), 12)
+    short_sha256(&canonical_bytes(&json!({"planDigest": digest, "nonce": nonce})), 12)
 }
 
 /// The nonce of a new plan.
 pub fn first_nonce(uid: &str) -> String {
-    short(&canonical_digest(&json!({"uid": uid, "nonce": 0})), 16)
+    short_sha256(&canonical_bytes(&json!({"uid": uid, "nonce": 0})), 16)
 }
 
 /// The nonce after `event`, which is a grant, denial or expiry: no earlier token fits any more.
 pub fn next_nonce(uid: &str, nonce: &str, event: &str) -> String {
-    short(&canonical_digest(&json!({"uid": uid, "nonce": nonce, "event": event})), 16)
+    short_sha256(&canonical_bytes(&json!({"uid": uid, "nonce": nonce, "event": event})), 16)
 }
 
 /// The 8 hexadecimal digits that make a phrase fit one Execution only, and once.
 pub fn phrase_code(execution_uid: &str, command: &str, nonce: &str) -> String {
-    short(&canonical_digest(&json!({"uid": execution_uid, "command": command, "nonce": nonce})), 8)
+    short_sha256(&canonical_bytes(&json!({"uid": execution_uid, "command": command, "nonce": nonce})), 8)
 }
 
 /// The phrase to type: verb, target, code.
 pub fn phrase(target: &Target, code: &str) -> String {
     format!("destroy {target} {code}")
-}
-
-fn short(hex: &str, digits: usize) -> String {
-    hex.chars().take(digits).collect()
 }
 
 #[cfg(test)]

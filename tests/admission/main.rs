@@ -10,5 +10,6 @@ mod controller;
 mod decisions;
 mod grants;
 mod ownership;
+mod phases;
 mod resources;
 mod roles;

@@ -70,9 +70,10 @@ async fn nobody_but_the_controller_writes_a_status_not_even_the_administrator() 
     }
     let window = window.metadata.name.unwrap();
     let status = Patch::Merge(json!({"status": {"phase": "Succeeded"}}));
+    let waiting = Patch::Merge(json!({"status": {"phase": "AwaitingApproval"}}));
     let parameters = PatchParams::default();
     refusal(room.plans(&room.admin).patch_status("web", &parameters, &status).await);
-    refusal(room.executions(&room.admin).patch_status("web-1-1", &parameters, &status).await);
+    refusal(room.executions(&room.admin).patch_status("web-1-1", &parameters, &waiting).await);
     let active = Patch::Merge(json!({"status": {"phase": "Active"}}));
     refusal(room.windows(&room.admin).patch_status(&window, &parameters, &active).await);
     let empty = Patch::Merge(json!({"status": {"observedGeneration": 7}}));
@@ -83,7 +84,7 @@ async fn nobody_but_the_controller_writes_a_status_not_even_the_administrator() 
     for client in [&room.operator, &room.viewer] {
         room.plans(client).patch_status("web", &parameters, &status).await.unwrap_err();
     }
-    room.executions(&room.controller).patch_status("web-1-1", &parameters, &status).await.unwrap();
+    room.executions(&room.controller).patch_status("web-1-1", &parameters, &waiting).await.unwrap();
 }
 
 #[tokio::test]

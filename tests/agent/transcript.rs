@@ -11,7 +11,8 @@ use oikos::{
         transcript::{Missing, TOLD, entries, is_told},
     },
     api::{
-        Execution, ExecutionPhase, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepRisk, ToolCall, ToolResult,
+        Execution, ExecutionPhase, ExecutionReason, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepRisk,
+        ToolCall, ToolResult,
     },
 };
 use serde_json::json;
@@ -88,10 +89,10 @@ fn each_way_to_end_is_told_apart_with_what_may_be_done() {
     let mut seen = Vec::new();
     for phase in [Failed, TimedOut, Cancelled, Denied, Expired, Refused, Lost] {
         let mut step = ended("lxc:web", "true", phase);
-        step.status.as_mut().unwrap().reason = Some("SomeReason".into());
+        step.status.as_mut().unwrap().reason = Some(ExecutionReason::NotEnding);
         let result = render_result(&step);
         assert!(result.is_error, "{phase:?}");
-        assert!(result.text.contains(&format!("outcome: {phase:?} (SomeReason): ")), "{}", result.text);
+        assert!(result.text.contains(&format!("outcome: {phase:?} (NotEnding): ")), "{}", result.text);
         assert!(!result.text.contains("exit code: 0"));
         seen.push(result.text);
     }

@@ -1,6 +1,6 @@
 //! Agents and models that are missing, wrong or odd: each is said clearly, nothing runs by it, and the plan can go on.
 
-use oikos::api::{Blocked, PlanPhase, PlanStatus, Role};
+use oikos::api::{Blocked, BlockedReason, PlanPhase, PlanStatus, Role};
 use serde_json::json;
 use testbed::model::{ModelServer, Scenario};
 
@@ -12,7 +12,7 @@ use crate::{
 async fn blocked(lab: &Lab, reason: &str) -> Blocked {
     let is = |status: &PlanStatus| status.phase == PlanPhase::Blocked;
     let blocked = lab.plan_status("web", &format!("Blocked for {reason}"), is).await.blocked.unwrap();
-    assert_eq!(blocked.reason, reason, "{}", blocked.question);
+    assert_eq!(blocked.reason.to_string(), reason, "{}", blocked.question);
     blocked
 }
 
@@ -23,7 +23,8 @@ async fn an_unknown_agent_and_a_missing_secret_are_named_before_anything_is_appr
     let text = blocked(&lab, "UnknownAgent").await.question;
     assert!(text.contains("no Agent \"nomos\"") && text.contains("spec.agentRef"), "{text}");
     lab.apply(&agent("Anthropic", "http://127.0.0.1:9")).await;
-    let secret = |status: &PlanStatus| status.blocked.as_ref().is_some_and(|it| it.reason == "MissingSecret");
+    let secret =
+        |status: &PlanStatus| status.blocked.as_ref().is_some_and(|it| it.reason == BlockedReason::MissingSecret);
     let text = lab.plan_status("web", "MissingSecret", secret).await.blocked.unwrap().question;
     assert!(text.contains("no Secret \"model\"") && text.contains("\"apiKey\""), "{text}");
     lab.secret("model", "apiKey", "any").await;

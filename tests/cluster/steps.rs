@@ -1,6 +1,6 @@
 //! How a step ends, and which steps never begin.
 
-use oikos::api::{ExecutionPhase, PlanPhase};
+use oikos::api::{BlockedReason, ExecutionPhase, ExecutionReason, PlanPhase};
 use serde_json::json;
 
 use crate::harness::{Lab, QUICK, step};
@@ -15,7 +15,7 @@ async fn the_first_failure_ends_the_plan_as_failed_with_the_exit_code_and_both_s
     let summary = status.result.unwrap().summary;
     assert!(summary.contains("step bad") && summary.contains("exit code 3"), "{summary}");
     let bad = lab.execution_until("web-2-1", ExecutionPhase::Failed).await;
-    assert_eq!((bad.exit_code, bad.reason.as_deref()), (Some(3), Some("NonZeroExit")));
+    assert_eq!((bad.exit_code, bad.reason), (Some(3), Some(ExecutionReason::NonZeroExit)));
     assert_eq!((bad.stdout.unwrap().text.as_str(), bad.stderr.unwrap().text.as_str()), ("half\n", "broken\n"));
     assert_eq!(lab.executions().await, ["web-1-1", "web-2-1"]);
     assert_eq!(lab.effects(), ["quick"]);
@@ -44,7 +44,7 @@ async fn a_step_that_would_never_end_is_refused_with_a_form_that_ends() {
     lab.plan_until("web", PlanPhase::Failed).await;
     let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
     let message = refused.message.unwrap();
-    assert_eq!(refused.reason.as_deref(), Some("Unbounded"));
+    assert_eq!(refused.reason, Some(ExecutionReason::Unbounded));
     assert!(message.contains("does not end by itself") && message.contains("tail"), "{message}");
     assert_eq!(refused.attempt, None);
 }
@@ -58,7 +58,7 @@ async fn a_step_outside_the_plans_targets_is_refused_and_says_so() {
     lab.plan_until("web", PlanPhase::Failed).await;
     let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
     let message = refused.message.unwrap();
-    assert_eq!(refused.reason.as_deref(), Some("OutOfScope"));
+    assert_eq!(refused.reason, Some(ExecutionReason::OutOfScope));
     assert!(message.contains("lxc:other") && message.contains("(host:pve)"), "{message}");
 }
 
@@ -70,7 +70,7 @@ async fn a_step_on_a_guest_that_nobody_registered_is_refused_and_says_so() {
     lab.plan_until("web", PlanPhase::Failed).await;
     let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
     let message = refused.message.unwrap();
-    assert_eq!(refused.reason.as_deref(), Some("UnknownTarget"));
+    assert_eq!(refused.reason, Some(ExecutionReason::UnknownTarget));
     assert!(message.contains("guest 999 of host:pve"), "{message}");
 }
 
@@ -87,7 +87,7 @@ async fn a_protected_guest_is_refused_whatever_was_approved() {
     lab.plan_until("web", PlanPhase::Failed).await;
     let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
     let message = refused.message.unwrap();
-    assert_eq!(refused.reason.as_deref(), Some("Protected"));
+    assert_eq!(refused.reason, Some(ExecutionReason::Protected));
     assert!(message.contains("lxc:precious") && message.contains("protected list"), "{message}");
 }
 
@@ -96,7 +96,7 @@ async fn a_plan_for_an_unknown_target_says_what_is_missing_and_goes_on_when_it_c
     let lab = Lab::new("blocked").await;
     lab.plan("web", json!({"targets": ["host:pve", "lxc:later"], "steps": [step("look", "hostname")]})).await;
     let blocked = lab.plan_until("web", PlanPhase::Blocked).await.blocked.unwrap();
-    assert_eq!(blocked.reason, "UnknownTarget");
+    assert_eq!(blocked.reason, BlockedReason::UnknownTarget);
     assert!(blocked.question.contains("lxc:later"), "{}", blocked.question);
     lab.apply(&Lab::guest("later", 120)).await;
     lab.approve("web").await;

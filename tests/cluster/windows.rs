@@ -1,6 +1,6 @@
 //! Windows that end while a plan runs, that a person makes, and that come too late.
 
-use oikos::api::{AutonomyWindow, ExecutionPhase, GrantVia, Plan, PlanPhase, PlanStatus, WindowPhase};
+use oikos::api::{AutonomyWindow, ExecutionPhase, ExecutionReason, GrantVia, Plan, PlanPhase, PlanStatus, WindowPhase};
 use serde_json::{Value, json};
 
 use crate::harness::{HELD, Lab, QUICK, step};
@@ -60,7 +60,7 @@ async fn a_denial_settles_the_step_that_waits_and_a_later_approval_runs_it_anew(
     lab.kubectl(&["annotate", "plan", "web", &deny]).await.ok().unwrap();
     let denied = lab.plan_until("web", PlanPhase::Denied).await.approval.unwrap();
     let step = lab.execution_until("web-2-1", ExecutionPhase::Denied).await;
-    assert_eq!(step.reason.as_deref(), Some("PlanDenied"));
+    assert_eq!(step.reason, Some(ExecutionReason::PlanDenied));
     lab.copied(&denied.command).await.ok().unwrap();
     lab.plan_until("web", PlanPhase::Succeeded).await;
     assert_eq!(lab.executions().await, ["web-1-1", "web-2-1", "web-2-2"]);

@@ -5,54 +5,61 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::{PlanDecider, PlanEffect};
 use crate::{
     api::{
-        APPROVE, APPROVED_BY, Approval, AutonomyWindowSpec, DENY, Grant, GrantVia, ObjectRef, PlanPhase, REASON,
-        WindowClass, WindowPhase, WindowSummary,
+        APPROVE, Approval, DENY, PlanPhase, PlanReason, Reason, WindowClass, WindowPhase, WindowSummary,
+        names::window_name, text::shortened,
     },
     decide::{
-        LONGEST_REASON, approval_command, approver,
-        covered::window_of,
-        judge::limited,
-        object::{annotation, names},
-        status::ApprovalState,
+        conditions::ApprovalState,
+        grant::{Approved, plan_approval_command, window_for},
+        object::{annotation, namespace_and_name, uid},
     },
     policy::{OpenWindow, next_nonce, token},
 };
 
+/// Most bytes of a wrong token that are repeated in a condition.
+const LONGEST_WRONG_TOKEN: usize = 100;
+
 impl PlanDecider<'_> {
-    pub(super) fn approval(&mut self) -> &mut Approval {
+    /// What stands in status about the plan's approval.
+    pub(super) fn approval(&self) -> Approval {
+        self.status.approval.clone().unwrap_or_default()
+    }
+
+    pub(super) fn approval_mut(&mut self) -> &mut Approval {
         self.status.approval.get_or_insert_default()
     }
 
-    /// Writes the token and the line to copy that fit the digest and the nonce.
-    pub(super) fn name_token(&mut self) {
-        let (namespace, name) = names(self.observed.plan);
-        let approval = self.approval();
+    /// Writes the token that fits the digest and the nonce, and the line to copy.
+    pub(super) fn show_token(&mut self) {
+        let plan = self.observed.plan;
+        let approval = self.approval_mut();
         approval.token = token(&approval.digest, &approval.nonce);
-        approval.command = approval_command(namespace, "plan", name, &approval.token);
+        approval.command = plan_approval_command(plan, &approval.token);
     }
 
-    /// After this no token that was ever shown fits any more.
+    /// After this no token that was ever shown approves anything.
     pub(super) fn rotate_nonce(&mut self, event: &str) {
-        let uid = self.observed.plan.metadata.uid.clone().unwrap_or_default();
-        let approval = self.approval();
+        let uid = uid(self.observed.plan);
+        let approval = self.approval_mut();
         approval.last_handled = Some(approval.token.clone());
-        approval.nonce = next_nonce(&uid, &approval.nonce, event);
-        self.name_token();
+        approval.nonce = next_nonce(uid, &approval.nonce, event);
+        self.show_token();
     }
 
-    pub(super) fn denial(&mut self) -> Option<PlanEffect> {
-        let said = annotation(self.observed.plan, DENY)?;
-        if said != self.approval().token {
+    /// Turns the deny annotation into the end of what was granted, one window in each pass.
+    pub(super) fn deny(&mut self) -> Option<PlanEffect> {
+        let written = annotation(self.observed.plan, DENY)?;
+        if written != self.approval().token {
             return None;
         }
         if self.observed.asking {
             return Some(PlanEffect::StopAsking);
         }
-        if let Some(window) = self.windows.first() {
+        if let Some(window) = self.open_windows.first() {
             return Some(PlanEffect::Revoke(window.name.clone()));
         }
         self.rotate_nonce("denied");
-        self.approval().granted = None;
+        self.approval_mut().granted = None;
         self.status.window = None;
         self.status.blocked = None;
         self.status.phase = PlanPhase::Denied;
@@ -60,24 +67,20 @@ impl PlanDecider<'_> {
     }
 
     /// Takes note of windows that opened or ended since the last pass.
-    pub(super) fn take_grants(&mut self) {
-        let name = |token: &str| format!("{}-{token}", names(self.observed.plan).1);
-        let (digest, current) = {
-            let approval = self.approval();
-            (approval.digest.clone(), name(&approval.token))
-        };
-        let covering = |window: &&OpenWindow| window.class == WindowClass::Assent && window.digest == digest;
-        let fresh = self.windows.iter().any(|window| covering(&window) && window.name == current);
-        let last = self.windows.iter().filter(covering).max_by_key(|window| window.expires).cloned();
-        if fresh {
+    pub(super) fn note_windows(&mut self) {
+        let Approval { digest, token, .. } = self.approval();
+        let current = window_name(namespace_and_name(self.observed.plan).1, &token);
+        let covers = |window: &&OpenWindow| window.class == WindowClass::Assent && window.digest == digest;
+        let is_new = self.open_windows.iter().any(|window| covers(&window) && window.name == current);
+        let last = self.open_windows.iter().filter(covers).max_by_key(|window| window.expires).cloned();
+        if is_new {
             self.rotate_nonce("granted");
-            self.approval().granted = Some(digest);
+            self.approval_mut().granted = Some(digest);
             self.status.start_time.get_or_insert(Time(self.observed.now));
             if matches!(self.status.phase, PlanPhase::Denied | PlanPhase::AwaitingApproval) {
                 self.status.phase = PlanPhase::Running;
             }
-        }
-        if !fresh && self.token_used(&current) {
+        } else if self.is_token_used(&current) {
             self.rotate_nonce("spent");
         }
         match last {
@@ -86,22 +89,23 @@ impl PlanDecider<'_> {
                 let expiry_time = Time(window.expires);
                 self.status.window = Some(WindowSummary { name: window.name, expiry_time });
             }
-            None => self.window_ended(),
+            None => self.note_end_of_window(),
         }
     }
 
     /// Whether the window that the current token names has ended without a pass that saw it open: the token could
     /// never open another one.
-    fn token_used(&self, current: &str) -> bool {
+    fn is_token_used(&self, window_name: &str) -> bool {
         let now = self.observed.now;
-        self.observed.windows.iter().filter(|it| it.metadata.name.as_deref() == Some(current)).any(|window| {
+        let mut named = self.observed.windows.iter().filter(|it| it.metadata.name.as_deref() == Some(window_name));
+        named.any(|window| {
             window.status.as_ref().is_some_and(|status| {
                 status.phase != WindowPhase::Active || status.expiry_time.as_ref().is_none_or(|time| time.0 <= now)
             })
         })
     }
 
-    pub(super) fn window_ended(&mut self) {
+    fn note_end_of_window(&mut self) {
         let Some(window) = self.status.window.take() else {
             return;
         };
@@ -109,60 +113,49 @@ impl PlanDecider<'_> {
         let revoked =
             self.observed.windows.iter().any(|it| it.metadata.name.as_deref() == Some(&window.name) && it.spec.revoked);
         if revoked {
-            self.approval().granted = None;
+            self.approval_mut().granted = None;
         }
     }
 
     /// Turns the approve annotation into a window, once; says so when the annotation does not fit.
     pub(super) fn grant(&mut self) -> Option<PlanEffect> {
         let plan = self.observed.plan;
-        let approval = self.approval().clone();
-        let granted = approval.granted.as_ref() == Some(&approval.digest);
-        let window_open = self.status.window.is_some();
-        let denied = self.status.phase == PlanPhase::Denied;
-        self.approval_state = ApprovalState {
-            approved: granted,
-            reason: match (granted, window_open) {
-                (true, true) => "Granted",
-                (true, false) => "WindowEnded",
-                (false, _) if denied => "Denied",
-                (false, _) => "AwaitingApproval",
-            },
-            message: if granted && window_open { String::new() } else { format!("approve with: {}", approval.command) },
-        };
-        let said = annotation(plan, APPROVE)?;
-        if Some(said) == approval.last_handled.as_deref() {
+        let approval = self.approval();
+        self.approval_state = self.described_approval(&approval);
+        let written = annotation(plan, APPROVE)?;
+        if Some(written) == approval.last_handled.as_deref() {
             return None;
         }
-        if said != approval.token {
-            if !granted {
-                self.approval_state.reason = "TokenMismatch";
-                let said = limited(said, 100);
-                self.approval_state.message =
-                    format!("{said:?} is not this plan's current token; approve with: {}", approval.command);
+        if written != approval.token {
+            if !self.approval_state.approved {
+                let written = shortened(written, LONGEST_WRONG_TOKEN);
+                let message =
+                    format!("{written:?} is not this plan's current token; approve with: {}", approval.command);
+                self.approval_state.reason = Reason::new(PlanReason::TokenMismatch, message);
             }
             return None;
         }
-        let name = format!("{}-{}", names(plan).1, approval.token);
-        if self.observed.windows.iter().any(|window| window.metadata.name.as_ref() == Some(&name)) {
-            // It is there and not open: its own status says why, or it is about to open.
+        let window = window_for(Approved::Plan, plan, &approval.digest, &approval.token, self.observed.guarded);
+        if self.observed.windows.iter().any(|it| it.metadata.name == window.metadata.name) {
+            // It exists and is not open: its own status says why, or it is about to open.
             return None;
         }
-        let spec = AutonomyWindowSpec {
-            plan_ref: ObjectRef::of(plan),
-            plan_digest: approval.digest,
-            class: WindowClass::Assent,
-            targets: plan.spec.targets.clone(),
-            duration_seconds: plan.spec.window_seconds,
-            granted_by: Grant {
-                username: approver(annotation(plan, APPROVED_BY)),
-                verified: self.observed.guarded,
-                via: GrantVia::Annotation,
-            },
-            reason: annotation(plan, REASON).map(|why| limited(why, LONGEST_REASON)),
-            execution_ref: None,
-            revoked: false,
+        Some(PlanEffect::Grant(Box::new(window)))
+    }
+
+    fn described_approval(&self, approval: &Approval) -> ApprovalState {
+        let approved = approval.granted.as_ref() == Some(&approval.digest);
+        let window_is_open = self.status.window.is_some();
+        let code = match (approved, window_is_open) {
+            (true, true) => PlanReason::Granted,
+            (true, false) => PlanReason::WindowEnded,
+            (false, _) if self.status.phase == PlanPhase::Denied => PlanReason::Denied,
+            (false, _) => PlanReason::AwaitingApproval,
         };
-        Some(PlanEffect::Grant(Box::new(window_of(plan, &name, spec))))
+        let message = match code {
+            PlanReason::Granted => String::new(),
+            _ => format!("approve with: {}", approval.command),
+        };
+        ApprovalState { approved, reason: Reason::new(code, message) }
     }
 }

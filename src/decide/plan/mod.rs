@@ -1,26 +1,35 @@
 //! Plan: approved, carried out step by step or turn by turn, and ended only for a stated reason.
 
+mod agent_turns;
 mod approval;
-mod child;
-mod progress;
+mod declared_steps;
+mod ending;
+mod notice;
+mod obstacle;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
-    Decision, Notice, Tally, Turn, digest_of, open_windows,
-    status::{ApprovalState, differs, set_conditions, set_guarded},
+    conditions::{ApprovalState, differs, set_conditions, set_guarded},
+    coverage::{digest_of, open_windows},
+    decision::{Decision, after},
+    object::{is_cancelled, uid},
+    turn::{Tally, Turn},
 };
 use crate::{
-    api::{AutonomyWindow, Execution, ExecutionPhase, Plan, PlanPhase, PlanStatus},
+    api::{
+        AutonomyWindow, BlockedReason, Execution, ExecutionPhase, ExecutionSpec, Plan, PlanPhase, PlanStatus, Reason,
+        child,
+    },
     policy::{Inventory, OpenWindow, first_nonce},
 };
 
 /// What is known of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedPlan<'a> {
-    /// It, read live.
+    /// The plan as the API server has it, not as the store remembers it.
     pub plan: &'a Plan,
     /// The windows that name it.
     pub windows: &'a [AutonomyWindow],
@@ -28,17 +37,17 @@ pub struct ObservedPlan<'a> {
     pub executions: &'a BTreeMap<String, Execution>,
     /// Names of Executions that an earlier plan of this name has left.
     pub occupied_names: &'a BTreeSet<String>,
-    /// What the namespace knows.
+    /// The Hosts and Guests of the namespace.
     pub inventory: &'a Inventory,
-    /// Why the agent cannot be asked, when it cannot: stable code and text.
-    pub agent_trouble: Option<&'a (String, String)>,
+    /// Why the agent cannot be asked, when it cannot.
+    pub agent_obstacle: Option<&'a Reason<BlockedReason>>,
     /// The latest entry of the transcript.
     pub turn: Option<&'a Turn>,
-    /// What the limits are held against.
+    /// What is compared with the limits.
     pub tally: Tally,
-    /// Whether this process asks the model right now.
+    /// Whether a task of this process asks the model now.
     pub asking: bool,
-    /// Whether admission vouches for who decided.
+    /// Whether admission vouches for the name of the person who decided.
     pub guarded: bool,
     /// The controller's clock.
     pub now: Timestamp,
@@ -56,97 +65,86 @@ pub enum PlanEffect {
     Revoke(String),
     /// Create this Execution.
     Execute(Box<Execution>),
-    /// Ask the model for the turn of this sequence; the last one, without tools, if `closing`.
+    /// Ask the model for the turn of this sequence.
     Ask {
         /// The turn's sequence.
         sequence: u32,
-        /// Why this is the last turn: stable code and text.
-        closing: Option<(&'static str, String)>,
+        /// Why this is the last turn, which has no tools; `None` for an ordinary turn.
+        closing: Option<Reason<BlockedReason>>,
     },
-    /// Stop asking the model.
+    /// Stop the task that asks the model.
     StopAsking,
 }
 
-type Next = Decision<PlanEffect, PlanStatus>;
+/// A decision about a plan.
+type PlanDecision = Decision<PlanEffect, PlanStatus>;
 
-/// Decides.
-pub fn plan(observed: &ObservedPlan<'_>) -> Next {
+/// Decides what follows for a plan.
+pub fn decide_plan(observed: &ObservedPlan<'_>) -> PlanDecision {
     let old = observed.plan.status.as_ref();
     if old.is_some_and(|status| status.phase.is_terminal()) {
-        return Next::default();
+        return PlanDecision::default();
     }
     let mut decider = PlanDecider::new(observed);
-    let effect = decider.decide();
-    decider.finish(effect)
+    let effect = decider.next_effect();
+    decider.into_decision(effect)
 }
 
-/// Whether a person wants it to end: cancelled, or being deleted while something holds it back.
-pub(in crate::decide) fn cancelled(plan: &Plan) -> bool {
-    plan.spec.cancelled || plan.metadata.deletion_timestamp.is_some()
-}
-
-/// Decides about one plan: the status under construction and what was found on the way.
+/// One decision about one plan: the status under construction and what was found on the way.
 struct PlanDecider<'a> {
     observed: &'a ObservedPlan<'a>,
     status: PlanStatus,
     approval_state: ApprovalState,
-    windows: Vec<OpenWindow>,
+    open_windows: Vec<OpenWindow>,
     again_at: Option<Timestamp>,
 }
 
 impl<'a> PlanDecider<'a> {
     fn new(observed: &'a ObservedPlan<'a>) -> Self {
-        let mut status = observed.plan.status.clone().unwrap_or_default();
         let plan = observed.plan;
-        let uid = plan.metadata.uid.as_deref().unwrap_or_default();
+        let mut status = plan.status.clone().unwrap_or_default();
         let (digest, steps) = digest_of(plan, observed.inventory);
         let mut approval = status.approval.take().unwrap_or_default();
         if approval.nonce.is_empty() {
-            approval.nonce = first_nonce(uid);
+            approval.nonce = first_nonce(uid(plan));
         }
         approval.digest = digest;
+        status.approval = Some(approval);
         status.observed_generation = plan.metadata.generation;
         status.steps = steps;
-        let failed = |it: &Execution| {
-            it.has_ended() && it.status.as_ref().is_some_and(|status| status.phase != ExecutionPhase::Succeeded)
-        };
-        let count = |test: &dyn Fn(&Execution) -> bool| {
-            u32::try_from(observed.executions.values().filter(|it| test(it)).count()).unwrap_or(u32::MAX)
-        };
-        status.executions = count(&|_| true);
-        status.failures = count(&failed);
+        status.executions = counted(observed.executions.values());
+        status.failures = counted(observed.executions.values().filter(|execution| has_failed(execution)));
         status.iterations = observed.tally.iterations;
-        status.approval = Some(approval);
-        let windows = open_windows(plan, observed.windows, observed.now);
-        let approval_state = ApprovalState { approved: false, reason: "AwaitingApproval", message: String::new() };
-        let mut decider = Self { observed, status, approval_state, windows, again_at: None };
-        decider.name_token();
+        let open_windows = open_windows(plan, observed.windows, observed.now);
+        let mut decider =
+            Self { observed, status, approval_state: ApprovalState::awaiting(), open_windows, again_at: None };
+        decider.show_token();
         decider
     }
 
-    fn decide(&mut self) -> PlanEffect {
-        if cancelled(self.observed.plan) {
+    /// The one effect; on the way the status becomes what is to be written before it.
+    fn next_effect(&mut self) -> PlanEffect {
+        if is_cancelled(self.observed.plan) {
             return self.cancel();
         }
-        if let Some(effect) = self.denial() {
+        if let Some(effect) = self.deny() {
             return effect;
         }
-        self.take_grants();
+        self.note_windows();
         if let Some(effect) = self.grant() {
             return effect;
         }
-        let (digest, granted) = {
-            let approval = self.approval();
-            (approval.digest.clone(), approval.granted.clone())
-        };
         // Denied ends only with a grant, which has set another phase by now.
         if self.status.phase == PlanPhase::Denied {
             return PlanEffect::None;
         }
-        if let Some((reason, text)) = self.trouble() {
-            return self.block(&reason, text, None);
+        if let Some(reason) = self.obstacle() {
+            // Nothing of the plan changes when what is missing is created.
+            self.again_at = Some(after(self.observed.now, 15));
+            return self.block(reason, None);
         }
-        if granted.as_ref() != Some(&digest) {
+        let approval = self.approval();
+        if approval.granted.as_ref() != Some(&approval.digest) {
             self.status.phase = PlanPhase::AwaitingApproval;
             self.status.blocked = None;
             return PlanEffect::None;
@@ -154,40 +152,80 @@ impl<'a> PlanDecider<'a> {
         self.carry_out()
     }
 
-    fn finish(mut self, effect: PlanEffect) -> Next {
-        let old = self.observed.plan.status.as_ref();
-        let generation = self.observed.plan.metadata.generation;
+    fn into_decision(mut self, effect: PlanEffect) -> PlanDecision {
+        let plan = self.observed.plan;
+        let old = plan.status.as_ref();
+        let generation = plan.metadata.generation;
         set_conditions(&mut self.status, &self.approval_state, generation, self.observed.now);
         set_guarded(&mut self.status, self.observed.guarded, generation, self.observed.now);
-        // A turn or a step of a plan without an agent is the occasion to write the counters: one write for each.
-        let counted = match effect {
+        // The counters are written once for each turn, or for each step of a plan without an agent.
+        let counters_are_due = match effect {
             PlanEffect::Ask { .. } => true,
-            PlanEffect::Execute(_) => self.observed.plan.spec.agent_ref.is_none(),
+            PlanEffect::Execute(_) => plan.spec.agent_ref.is_none(),
             _ => false,
         };
-        let notice = notice(old, &self.status);
-        let write = differs(old, &self.status) || (counted && old != Some(&self.status));
+        let notice = notice::phase_notice(old, &self.status);
+        let write = differs(old, &self.status) || (counters_are_due && old != Some(&self.status));
         Decision { effect, status: write.then_some(self.status), again_at: self.again_at, notice }
+    }
+
+    /// An approved plan: the open step is waited for, else the next one or the next turn begins.
+    fn carry_out(&mut self) -> PlanEffect {
+        let plan = self.observed.plan;
+        if let Some((name, execution)) = self.open_execution() {
+            self.wait_for(name, execution);
+            return PlanEffect::None;
+        }
+        if plan.spec.paused {
+            self.status.phase = PlanPhase::Running;
+            self.approval_state.reason.message = "paused: set spec.paused to false to go on".to_owned();
+            return PlanEffect::None;
+        }
+        if plan.spec.agent_ref.is_some() { self.decide_agent_turn() } else { self.decide_declared_step() }
+    }
+
+    fn open_execution(&self) -> Option<(&'a String, &'a Execution)> {
+        self.observed.executions.iter().find(|(_, execution)| !execution.has_ended())
+    }
+
+    /// The plan's phase while a step is open follows from what the step waits for.
+    fn wait_for(&mut self, name: &str, execution: &Execution) {
+        let waiting = execution.status.as_ref().filter(|status| status.phase == ExecutionPhase::AwaitingApproval);
+        let approval = waiting.and_then(|status| status.approval.as_ref());
+        self.status.phase = match approval {
+            Some(approval) if approval.phrase.is_some() => PlanPhase::AwaitingConfirmation,
+            Some(_) => PlanPhase::AwaitingApproval,
+            None => PlanPhase::Running,
+        };
+        if let Some(approval) = approval {
+            self.approval_state.reason.message = format!("step {name} waits: {}", approval.command);
+        }
+        self.status.blocked = None;
+    }
+
+    /// Creates the Execution of this name, unless that of an earlier plan has it: then its removal is waited for.
+    fn execute(&mut self, name: &str, spec: ExecutionSpec) -> PlanEffect {
+        if self.observed.occupied_names.contains(name) {
+            // The removal of an object wakes nobody.
+            self.again_at = Some(after(self.observed.now, 3));
+            let text = format!(
+                "Execution {name} of an earlier plan of this name is still there; it goes with that plan, or delete it"
+            );
+            return self.block(Reason::new(BlockedReason::NameTaken, text), None);
+        }
+        self.status.phase = PlanPhase::Running;
+        self.status.blocked = None;
+        let mut execution = Execution::new(name, spec);
+        child::own(self.observed.plan, &mut execution);
+        PlanEffect::Execute(Box::new(execution))
     }
 }
 
-fn notice(old: Option<&PlanStatus>, new: &PlanStatus) -> Option<Notice> {
-    if old.is_some_and(|old| old.phase == new.phase) {
-        return None;
-    }
-    let command = new.approval.as_ref().map_or("", |approval| approval.command.as_str());
-    let summary = new.result.as_ref().map_or("", |result| result.summary.as_str());
-    let question = new.blocked.as_ref().map_or("", |blocked| blocked.question.as_str());
-    let (reason, note, warning) = match new.phase {
-        PlanPhase::Planning => ("Planning", "the agent looks around", false),
-        PlanPhase::AwaitingApproval => ("AwaitingApproval", command, false),
-        PlanPhase::Running => ("Running", "the plan is being carried out", false),
-        PlanPhase::AwaitingConfirmation => ("DestructiveBlocked", "a destructive step waits for its phrase", true),
-        PlanPhase::Blocked => ("Blocked", question, true),
-        PlanPhase::Succeeded => ("GoalVerified", summary, false),
-        PlanPhase::Failed => ("PlanFailed", summary, true),
-        PlanPhase::Denied => ("Denied", "a person denied the plan", false),
-        PlanPhase::Cancelled => ("Cancelled", "a person cancelled the plan", false),
-    };
-    Some(Notice { reason, note: note.to_owned(), warning })
+fn has_failed(execution: &Execution) -> bool {
+    let phase = execution.status.as_ref().map(|status| status.phase).unwrap_or_default();
+    phase.is_terminal() && phase != ExecutionPhase::Succeeded
+}
+
+fn counted<'a>(executions: impl Iterator<Item = &'a Execution>) -> u32 {
+    u32::try_from(executions.count()).unwrap_or(u32::MAX)
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use serde_json::json;
 
-use super::digest_of;
 use crate::{
     api::{
         AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Execution, ExecutionSpec, Grant, GrantVia, ObjectRef,
         Plan, RunSpec, Target, WindowClass, WindowPhase,
     },
+    decide::coverage::digest_of,
     policy::{Inventory, KnownGuest, KnownHost, token},
 };
 

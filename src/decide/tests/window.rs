@@ -3,12 +3,13 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 
-use super::{ObservedWindow, samples::*};
+use super::samples::*;
 use crate::{
     api::{
         Approval, AutonomyWindow, Execution, ExecutionApproval, ExecutionPhase, ExecutionStatus, ObjectRef, Plan,
         PlanPhase, PlanStatus, WindowClass, WindowPhase,
     },
+    decide::{ObservedWindow, decide_window},
     policy::{first_nonce, token},
 };
 
@@ -37,7 +38,7 @@ fn confirmed(plan: &Plan) -> AutonomyWindow {
 }
 
 fn phase(plan: Option<&Plan>, window: &AutonomyWindow, execution: Option<&Execution>) -> Option<WindowPhase> {
-    let step = super::window(&ObservedWindow { window, plan, execution, now: at(NOW) });
+    let step = decide_window(&ObservedWindow { window, plan, execution, now: at(NOW) });
     step.status.map(|status| status.phase)
 }
 
@@ -147,7 +148,7 @@ proptest! {
         let (plan, window) = case;
         let waiting = waiting("destroy lxc:web 3f9c01ab");
         let observed = ObservedWindow { window: &window, plan: Some(&plan), execution: Some(&waiting), now: at(NOW) };
-        let step = super::window(&observed);
+        let step = decide_window(&observed);
         let before = window.status.as_ref().map(|status| status.phase);
         if before.is_some_and(|phase| phase != WindowPhase::Active) {
             prop_assert_eq!(&step.status, &None);
@@ -171,7 +172,7 @@ proptest! {
         if let Some(status) = step.status {
             let written = AutonomyWindow { status: Some(status), ..window.clone() };
             let observed = ObservedWindow { window: &written, plan: Some(&plan), execution: Some(&waiting), now: at(NOW) };
-            prop_assert_eq!(super::window(&observed).status, None);
+            prop_assert_eq!(decide_window(&observed).status, None);
         }
     }
 }
@@ -185,7 +186,7 @@ fn the_cases_reach_every_answer() {
         let (plan, window) = cases().new_tree(&mut runner).unwrap().current();
         let waiting = waiting("destroy lxc:web 3f9c01ab");
         let observed = ObservedWindow { window: &window, plan: Some(&plan), execution: Some(&waiting), now: at(NOW) };
-        let step = super::window(&observed);
+        let step = decide_window(&observed);
         let before = window.status.as_ref().map(|status| status.phase);
         seen.insert(format!("{before:?} {:?}", step.status.map(|status| status.phase)));
     }

@@ -5,65 +5,69 @@ use std::collections::BTreeSet;
 use oikos_risk::{Flags, Locus, classify};
 
 use crate::{
-    api::{ContainerSpec, PlanStep, Risk, RiskStatus, Target, TargetKind},
-    policy::{Inventory, Scope, Unknown, scope},
+    api::{
+        ContainerSpec, PlanStep, Risk, RiskStatus, Target, TargetKind,
+        limits::{LONGEST_SINGLE_RISK_REASON, MOST_AFFECTED_TARGETS, MOST_RISK_REASONS},
+        text::shortened,
+    },
+    policy::{Inventory, Scope, Unknown, resolve_scope},
 };
 
-/// A judged step.
+/// The risk of a step and what it acts on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    /// The higher of the judged and the declared risk.
+pub struct Assessment {
+    /// The higher of the classifier's and the declared risk.
     pub risk: Risk,
-    /// Why, worst first, at most 8.
+    /// Why, worst first, at most [`MOST_RISK_REASONS`].
     pub reasons: Vec<String>,
     /// What may be done instead, when the classifier knows.
     pub hint: Option<String>,
-    /// What the classifier noticed besides.
+    /// What else the classifier has found in the command.
     pub flags: Flags,
     /// What it acts on.
     pub scope: Scope,
 }
 
-impl Judged {
-    /// As it stands in an Execution's status.
+impl Assessment {
+    /// What is written into an Execution's status.
     pub fn status(&self) -> RiskStatus {
         let known = self.scope.touches.iter().map(ToString::to_string);
         let unknown = self.scope.unknown.iter().map(|thing| thing.what.clone());
         RiskStatus {
             class: self.risk,
             reasons: self.reasons.clone(),
-            affected_targets: known.chain(unknown).take(32).collect(),
+            affected_targets: known.chain(unknown).take(MOST_AFFECTED_TARGETS).collect(),
         }
     }
 }
 
-/// Judges a command or a container creation on `target`. A step that is neither is Destructive: it is not understood.
-pub fn judge(
+/// Assesses a command or a container creation on `target`. A step that is neither is not understood, and so Destructive.
+pub fn assess(
     target: &Target,
     run: Option<&str>,
     create: Option<&ContainerSpec>,
     declared: Risk,
     inventory: &Inventory,
-) -> Judged {
+) -> Assessment {
     match (run, create) {
-        (Some(command), None) => judge_command(target, command, declared, inventory),
-        (None, Some(container)) => judge_creation(target, container, declared, inventory),
-        _ => Judged {
+        (Some(command), None) => assess_command(target, command, declared, inventory),
+        (None, Some(container)) => assess_creation(target, container, declared, inventory),
+        _ => Assessment {
             risk: Risk::Destructive,
             reasons: vec!["the step has not exactly one action".to_owned()],
             hint: None,
             flags: Flags::default(),
-            scope: scope(target, &BTreeSet::new(), inventory),
+            scope: resolve_scope(target, &BTreeSet::new(), inventory),
         },
     }
 }
 
-/// Judges a plan's declared step.
-pub fn judge_step(step: &PlanStep, inventory: &Inventory) -> Judged {
-    judge(&step.target, step.run.as_deref(), step.create_container.as_ref(), Risk::ReadOnly, inventory)
+/// Assesses a plan's declared step.
+pub fn assess_step(step: &PlanStep, inventory: &Inventory) -> Assessment {
+    assess(&step.target, step.run.as_deref(), step.create_container.as_ref(), Risk::ReadOnly, inventory)
 }
 
-fn judge_command(target: &Target, command: &str, declared: Risk, inventory: &Inventory) -> Judged {
+fn assess_command(target: &Target, command: &str, declared: Risk, inventory: &Inventory) -> Assessment {
     let locus = match target.kind() {
         TargetKind::Host => Locus::Host,
         TargetKind::Lxc | TargetKind::Vm => Locus::Guest,
@@ -71,25 +75,25 @@ fn judge_command(target: &Target, command: &str, declared: Risk, inventory: &Inv
     let verdict = classify(command, locus);
     let mut reasons: Vec<String> = Vec::new();
     for reason in &verdict.reasons {
-        let reason = limited(&format!("{}: {}", reason.code, reason.message), 300);
-        if reasons.len() < 7 && !reasons.contains(&reason) {
+        let reason = shortened(&format!("{}: {}", reason.code, reason.message), LONGEST_SINGLE_RISK_REASON);
+        if reasons.len() < MOST_RISK_REASONS - 1 && !reasons.contains(&reason) {
             reasons.push(reason);
         }
     }
     if declared > verdict.risk {
         reasons.insert(0, "declared: its author calls it riskier than its text".to_owned());
     }
-    Judged {
+    Assessment {
         risk: verdict.risk.max(declared),
         reasons,
         hint: verdict.reasons.iter().find_map(|reason| reason.hint.clone()),
         flags: verdict.flags,
-        scope: scope(target, &verdict.affected, inventory),
+        scope: resolve_scope(target, &verdict.affected, inventory),
     }
 }
 
-fn judge_creation(target: &Target, container: &ContainerSpec, declared: Risk, inventory: &Inventory) -> Judged {
-    let mut found = scope(target, &BTreeSet::new(), inventory);
+fn assess_creation(target: &Target, container: &ContainerSpec, declared: Risk, inventory: &Inventory) -> Assessment {
+    let mut found = resolve_scope(target, &BTreeSet::new(), inventory);
     match Target::new(TargetKind::Lxc, &container.hostname) {
         Ok(guest) => {
             found.acts_on = BTreeSet::from([guest.clone()]);
@@ -108,22 +112,13 @@ fn judge_creation(target: &Target, container: &ContainerSpec, declared: Risk, in
     if let Some(vmid) = container.vmid.filter(protected) {
         found.unknown.insert(Unknown { what: format!("guest {vmid} of {target}"), protected: true });
     }
-    Judged {
+    Assessment {
         risk: Risk::ConfigMutation.max(declared),
         reasons: vec![format!("container: creates and starts lxc:{} on {target}", container.hostname)],
         hint: None,
         flags: Flags::default(),
         scope: found,
     }
-}
-
-/// At most `max` bytes of `text`, cut at a character.
-pub(crate) fn limited(text: &str, max: usize) -> String {
-    if text.len() <= max {
-        return text.to_owned();
-    }
-    let end = (0..=max.saturating_sub(3)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}…", &text[..end])
 }
 
 #[cfg(test)]
@@ -140,9 +135,9 @@ mod tests {
         ) {
             let target: Target = "lxc:web".parse().unwrap();
             let inventory = Inventory::default();
-            let judged = judge(&target, Some(command), None, declared, &inventory).risk;
-            let plain = judge(&target, Some(command), None, Risk::ReadOnly, &inventory).risk;
-            prop_assert_eq!(judged, plain.max(declared));
+            let assessed = assess(&target, Some(command), None, declared, &inventory).risk;
+            let plain = assess(&target, Some(command), None, Risk::ReadOnly, &inventory).risk;
+            prop_assert_eq!(assessed, plain.max(declared));
         }
     }
 
@@ -150,15 +145,9 @@ mod tests {
     fn a_container_is_created_on_a_host_only_and_touches_its_own_future_name() {
         let container = ContainerSpec { hostname: "web".into(), ..ContainerSpec::default() };
         let inventory = Inventory::default();
-        let judged = judge(&"host:a".parse().unwrap(), None, Some(&container), Risk::ReadOnly, &inventory);
-        assert!(judged.scope.touches.contains(&"lxc:web".parse().unwrap()));
-        let nested = judge(&"lxc:b".parse().unwrap(), None, Some(&container), Risk::ReadOnly, &inventory);
+        let assessed = assess(&"host:a".parse().unwrap(), None, Some(&container), Risk::ReadOnly, &inventory);
+        assert!(assessed.scope.touches.contains(&"lxc:web".parse().unwrap()));
+        let nested = assess(&"lxc:b".parse().unwrap(), None, Some(&container), Risk::ReadOnly, &inventory);
         assert!(nested.scope.unknown.iter().any(|thing| thing.what.contains("no container can be created")));
-    }
-
-    #[test]
-    fn texts_are_cut_at_a_character() {
-        assert_eq!(limited("äöü", 5), "ä…");
-        assert_eq!(limited("abc", 3), "abc");
     }
 }

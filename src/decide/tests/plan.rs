@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{Tally, Turn, TurnEnd, plan::*, samples::*};
+use super::samples::*;
 use crate::api::{
-    APPROVE, Approval, AutonomyWindow, DENY, Execution, ExecutionPhase, ExecutionStatus, Plan, PlanPhase, PlanResult,
-    PlanStatus, REASON, WindowClass, WindowPhase,
+    APPROVE, Approval, AutonomyWindow, BlockedReason, DENY, Execution, ExecutionPhase, ExecutionReason,
+    ExecutionStatus, Plan, PlanPhase, PlanResult, PlanStatus, REASON, Reason, ReasonCode, WindowClass, WindowPhase,
 };
+use crate::decide::*;
 
 /// A plan and what is seen of it.
 #[derive(Clone)]
@@ -17,7 +18,7 @@ struct Case {
     windows: Vec<AutonomyWindow>,
     executions: BTreeMap<String, Execution>,
     occupied_names: BTreeSet<String>,
-    trouble: Option<(String, String)>,
+    agent_obstacle: Option<Reason<BlockedReason>>,
     turn: Option<Turn>,
     tally: Tally,
     asking: bool,
@@ -31,7 +32,7 @@ impl Case {
             windows: Vec::new(),
             executions: BTreeMap::new(),
             occupied_names: BTreeSet::new(),
-            trouble: None,
+            agent_obstacle: None,
             turn: None,
             tally: Tally::default(),
             asking: false,
@@ -54,14 +55,14 @@ impl Case {
         self.windows.push(opened(made, WindowPhase::Active, self.now, self.now + 600));
     }
 
-    fn decide(&self) -> super::Decision<PlanEffect, PlanStatus> {
-        plan(&ObservedPlan {
+    fn decide(&self) -> Decision<PlanEffect, PlanStatus> {
+        decide_plan(&ObservedPlan {
             plan: &self.plan,
             windows: &self.windows,
             executions: &self.executions,
             occupied_names: &self.occupied_names,
             inventory: &inventory(),
-            agent_trouble: self.trouble.as_ref(),
+            agent_obstacle: self.agent_obstacle.as_ref(),
             turn: self.turn.as_ref(),
             tally: self.tally,
             asking: self.asking,
@@ -109,11 +110,11 @@ impl Case {
         self.turn = Some(Turn { sequence: 3, time: at(self.now), steps: Vec::new(), end, answered: false });
     }
 
-    fn ended(&mut self, name: &str, command: &str, phase: ExecutionPhase, reason: &str) {
+    fn ended(&mut self, name: &str, command: &str, phase: ExecutionPhase, reason: ExecutionReason) {
         let mut ended = an_execution(name, "lxc:web", command);
         ended.status = Some(ExecutionStatus {
             phase,
-            reason: Some(reason.to_owned()),
+            reason: Some(reason),
             completion_time: Some(Time(at(self.now))),
             ..ExecutionStatus::default()
         });
@@ -123,7 +124,9 @@ impl Case {
 
 #[test]
 fn an_approval_answers_a_failed_turn_once_and_the_status_settles_while_the_model_is_asked() {
-    for end in [TurnEnd::Failed("Unauthorized".into(), "401".into()), TurnEnd::Closing("so far".into())] {
+    for end in
+        [TurnEnd::Failed(Reason::new(BlockedReason::ModelUnauthorized, "401")), TurnEnd::Closing("so far".into())]
+    {
         let mut case = Case::approved(a_plan(&[]));
         case.settle();
         case.turn(end.clone());
@@ -177,7 +180,7 @@ fn a_denied_plan_stays_denied_whatever_else_is_wrong() {
     case.say(DENY, &shown_token(&case.plan));
     case.settle();
     assert_eq!(case.phase(), PlanPhase::Denied);
-    case.trouble = Some(("UnknownAgent".into(), "none".into()));
+    case.agent_obstacle = Some(Reason::new(BlockedReason::UnknownAgent, "none"));
     case.settle();
     assert_eq!(case.phase(), PlanPhase::Denied);
 }
@@ -188,7 +191,7 @@ fn a_denied_step_ends_a_plan_without_an_agent_and_uses_the_token_up() {
     assert!(matches!(case.settle(), PlanEffect::Execute(_)));
     case.now += 5;
     let before = case.approval().token;
-    case.ended("p-1-1", CHANGES, ExecutionPhase::Denied, "DeniedByOperator");
+    case.ended("p-1-1", CHANGES, ExecutionPhase::Denied, ExecutionReason::DeniedByOperator);
     case.settle();
     assert_eq!(case.phase(), PlanPhase::Denied);
     assert_eq!(case.approval().granted, None);
@@ -205,7 +208,7 @@ fn a_step_that_cannot_start_in_time_again_and_again_ends_the_plan() {
     for call in 1..=10 {
         let PlanEffect::Execute(next) = case.settle() else { break };
         assert_eq!(next.metadata.name, Some(format!("p-1-{call}")));
-        case.ended(&format!("p-1-{call}"), LOOKS, ExecutionPhase::Expired, "TooLate");
+        case.ended(&format!("p-1-{call}"), LOOKS, ExecutionPhase::Expired, ExecutionReason::TooLate);
     }
     assert_eq!(case.phase(), PlanPhase::Failed);
     assert_eq!(case.executions.len(), 4, "limits.consecutiveFailures");
@@ -216,7 +219,7 @@ fn whatever_the_model_or_a_person_says_can_be_stored() {
     let long = "ä".repeat(200_000);
     let ends = [
         TurnEnd::Question(long.clone()),
-        TurnEnd::Failed(long.clone(), long.clone()),
+        TurnEnd::Failed(Reason::new(BlockedReason::Unknown, &long)),
         TurnEnd::Closing(long.clone()),
         TurnEnd::Finished(PlanResult { summary: long.clone(), evidence: vec!["p-1-1".into(); 99] }),
     ];
@@ -228,7 +231,9 @@ fn whatever_the_model_or_a_person_says_can_be_stored() {
         case.settle();
         let status = case.plan.status.clone().unwrap();
         let characters = |text: &str| text.chars().count();
-        assert!(status.blocked.is_none_or(|it| characters(&it.question) <= 16_384 && characters(&it.reason) <= 253));
+        assert!(
+            status.blocked.is_none_or(|it| characters(&it.question) <= 16_384 && characters(it.reason.as_str()) <= 253)
+        );
         assert!(status.result.is_none_or(|it| characters(&it.summary) <= 16_384 && it.evidence.len() <= 16));
     }
     let mut case = Case::new(a_plan(&[CHANGES]));
@@ -259,7 +264,7 @@ fn a_step_whose_name_an_earlier_plan_still_holds_is_waited_for_and_then_made() {
     let mut case = Case::approved(a_plan(&[CHANGES]));
     case.occupied_names.insert("p-1-1".into());
     assert_eq!(case.settle(), PlanEffect::None);
-    assert_eq!(case.plan.status.as_ref().unwrap().blocked.as_ref().unwrap().reason, "NameTaken");
+    assert_eq!(case.plan.status.as_ref().unwrap().blocked.as_ref().unwrap().reason, BlockedReason::NameTaken);
     assert_eq!(case.decide().again_at, Some(at(NOW + 3)), "nobody would wake it");
     case.occupied_names.clear();
     assert!(matches!(case.settle(), PlanEffect::Execute(_)));
@@ -275,7 +280,7 @@ fn a_finished_plan_is_left_alone_whatever_is_said() {
         case.plan.spec.cancelled = true;
         case.say(DENY, &shown_token(&case.plan));
         case.say(APPROVE, &shown_token(&case.plan));
-        assert_eq!(case.decide(), super::Decision::default(), "{phase:?}");
+        assert_eq!(case.decide(), Decision::default(), "{phase:?}");
     }
 }
 
@@ -305,7 +310,13 @@ fn a_limit_ends_in_one_turn_without_tools_and_then_waits() {
     case.tally.iterations = 40;
     case.turn(TurnEnd::GoOn);
     let closing = case.pass();
-    assert!(matches!(closing, PlanEffect::Ask { sequence: 4, closing: Some(("IterationLimit", _)) }), "{closing:?}");
+    assert!(
+        matches!(
+            closing,
+            PlanEffect::Ask { sequence: 4, closing: Some(Reason { code: BlockedReason::IterationLimit, .. }) }
+        ),
+        "{closing:?}"
+    );
     case.turn(TurnEnd::Closing("so far".into()));
     assert_eq!(case.settle(), PlanEffect::None);
     assert_eq!(case.phase(), PlanPhase::Blocked);

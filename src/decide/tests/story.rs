@@ -3,16 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 
-use super::{
-    ExecutionEffect, ObservedExecution, ObservedPlan, ObservedWindow, PlanEffect, Tally, Turn, TurnEnd, open_windows,
-    samples::*,
-};
+use super::samples::*;
 use crate::api::{
-    APPROVE, AutonomyWindow, CONFIRM, DENY, Execution, ExecutionPhase, Plan, PlanPhase, PlanResult, Risk, WindowPhase,
+    APPROVE, AutonomyWindow, BlockedReason, CONFIRM, DENY, Execution, ExecutionReason, ExecutionStatus, Plan,
+    PlanPhase, PlanResult, Reason, Risk, WindowPhase,
 };
+use crate::decide::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -40,12 +38,14 @@ enum Event {
     StepEnds,
     StepFails,
     StepNeverStarted,
+    StepLasts,
+    ConnectionBreaks,
     Crash,
     Answer(u8),
     Speak,
 }
 
-const EVENTS: [Event; 26] = [
+const EVENTS: [Event; 28] = [
     Event::Plan,
     Event::PlanLags,
     Event::Execution,
@@ -66,6 +66,8 @@ const EVENTS: [Event; 26] = [
     Event::StepEnds,
     Event::StepFails,
     Event::StepNeverStarted,
+    Event::StepLasts,
+    Event::ConnectionBreaks,
     Event::Crash,
     Event::Answer(0),
     Event::Answer(1),
@@ -115,13 +117,13 @@ impl World {
     fn decide_plan(&mut self) -> bool {
         let inventory = inventory();
         let occupied_names = BTreeSet::new();
-        let step = super::plan(&ObservedPlan {
+        let step = decide_plan(&ObservedPlan {
             plan: &self.plan,
             windows: &self.seen.1,
             executions: &self.seen.0,
             occupied_names: &occupied_names,
             inventory: &inventory,
-            agent_trouble: None,
+            agent_obstacle: None,
             turn: self.turn.as_ref(),
             tally: Tally { iterations: self.turn.as_ref().map_or(0, |turn| turn.sequence), ..Tally::default() },
             asking: self.asking.is_some(),
@@ -130,7 +132,7 @@ impl World {
         });
         let before = self.phase();
         if before.is_terminal() {
-            assert_eq!(step, super::Decision::default(), "a finished plan");
+            assert_eq!(step, Decision::default(), "a finished plan");
         }
         let mut changed = step.status.is_some();
         if let Some(status) = step.status {
@@ -203,7 +205,7 @@ impl World {
             (phase != WindowPhase::Active).then_some((it.metadata.name.clone()?, phase))
         });
         let ended = ended.collect();
-        let step = super::execution(&ObservedExecution {
+        let step = decide_execution(&ObservedExecution {
             execution: &execution,
             plan: Some(&self.plan),
             windows: &open,
@@ -231,19 +233,17 @@ impl World {
             }
             assert!(!self.plan.spec.cancelled && !self.plan.spec.paused);
         }
-        let before = execution.status.clone().unwrap_or_default();
         let mut changed = step.status.is_some();
         if let Some(status) = step.status {
-            assert!(!before.phase.is_terminal() && status.attempt >= before.attempt);
-            self.log.insert(format!("step {:?} {}", status.phase, status.reason.as_deref().unwrap_or_default()));
-            self.executions.get_mut(name).unwrap().status = Some(status);
+            self.log.insert(format!("step {}", described(&status)));
+            self.write(name, Some(status));
         }
         match step.effect {
             ExecutionEffect::None => {}
             ExecutionEffect::Start | ExecutionEffect::Adopt { .. } => changed |= self.running.insert(name.to_owned()),
             ExecutionEffect::Stop => {
                 changed = true;
-                self.end(name, ExecutionPhase::Cancelled);
+                self.end(name, StepEnd::Cancelled);
             }
             ExecutionEffect::Grant(made) => changed |= self.make_window(*made),
         }
@@ -261,7 +261,7 @@ impl World {
         for window in &mut self.windows {
             let execution = window.spec.execution_ref.as_ref().and_then(|it| self.executions.get(&it.name));
             let observed = ObservedWindow { window, plan: Some(&self.plan), execution, now: at(self.now) };
-            if let Some(status) = super::window(&observed).status {
+            if let Some(status) = decide_window(&observed).status {
                 window.status = Some(status);
                 changed = true;
             }
@@ -269,15 +269,44 @@ impl World {
         changed
     }
 
-    /// The task of a running step writes its end.
-    fn end(&mut self, name: &str, phase: ExecutionPhase) {
+    /// The task of a running step writes its result.
+    fn end(&mut self, name: &str, end: StepEnd) {
         if !self.running.remove(name) {
             return;
         }
-        let now = Time(at(self.now));
-        if let Some(status) = self.executions.get_mut(name).and_then(|it| it.status.as_mut()) {
-            status.phase = phase;
-            status.completion_time = phase.is_terminal().then_some(now);
+        let execution = &self.executions[name];
+        let result = StepResult { end, detail: String::new(), stdout: None, stderr: None };
+        let written = execution_result(execution, execution, &result, at(self.now));
+        self.log_result(written.status.as_ref());
+        self.write(name, written.status);
+    }
+
+    /// Writes a status as the API server would: only along the table of phases.
+    fn write(&mut self, name: &str, status: Option<ExecutionStatus>) {
+        let Some(status) = status else { return };
+        let before = self.executions[name].status.clone().unwrap_or_default();
+        assert!(before.phase.may_become(status.phase), "{:?} to {:?}", before.phase, status.phase);
+        assert!(status.attempt >= before.attempt);
+        self.executions.get_mut(name).unwrap().status = Some(status);
+    }
+
+    /// A step that lasts is shown as Running.
+    fn show_running(&mut self, name: &str) {
+        let execution = &self.executions[name];
+        let status = show_running(execution, execution);
+        self.log_result(status.as_ref());
+        self.write(name, status);
+    }
+
+    fn log_result(&mut self, status: Option<&ExecutionStatus>) {
+        self.log.extend(status.map(|status| format!("result {}", described(status))));
+    }
+
+    /// Only a read ends so; what becomes of a change is found on the target.
+    fn break_connection(&mut self, name: &str) {
+        let risk = self.executions[name].status.as_ref().and_then(|status| status.risk.as_ref());
+        if risk.is_some_and(|risk| risk.class == Risk::ReadOnly) {
+            self.end(name, StepEnd::ConnectionLost);
         }
     }
 
@@ -340,11 +369,15 @@ impl World {
             Event::Edit => {}
             Event::Wait => self.now += 1,
             Event::WaitLong => self.now += 700,
-            Event::StepEnds => first_running.into_iter().for_each(|it| self.end(&it, ExecutionPhase::Succeeded)),
-            Event::StepFails => first_running.into_iter().for_each(|it| self.end(&it, ExecutionPhase::Failed)),
+            Event::StepEnds => first_running.into_iter().for_each(|it| self.end(&it, StepEnd::Exited { code: 0 })),
+            Event::StepFails => first_running.into_iter().for_each(|it| self.end(&it, StepEnd::Exited { code: 1 })),
             Event::StepNeverStarted => {
-                first_running.into_iter().for_each(|it| self.end(&it, ExecutionPhase::Pending));
+                first_running
+                    .into_iter()
+                    .for_each(|it| self.end(&it, StepEnd::NeverStarted(ExecutionReason::TargetBusy)));
             }
+            Event::StepLasts => first_running.into_iter().for_each(|it| self.show_running(&it)),
+            Event::ConnectionBreaks => first_running.into_iter().for_each(|it| self.break_connection(&it)),
             Event::Crash => {
                 self.running.clear();
                 self.asking = None;
@@ -370,7 +403,7 @@ impl World {
                 TurnEnd::GoOn
             }
             1 => TurnEnd::Question("which?".into()),
-            2 => TurnEnd::Failed("Unauthorized".into(), "401".into()),
+            2 => TurnEnd::Failed(Reason::new(BlockedReason::ModelUnauthorized, "401")),
             _ if sequence % 4 == 3 => TurnEnd::Finished(PlanResult::default()),
             _ => TurnEnd::Closing("so far".into()),
         };
@@ -396,6 +429,11 @@ impl World {
         }
         panic!("it never settles: {:?}\n{:?}", self.plan.status, self.executions);
     }
+}
+
+fn described(status: &ExecutionStatus) -> String {
+    let reason = status.reason.map(|reason| reason.to_string()).unwrap_or_default();
+    format!("{:?} {reason}", status.phase)
 }
 
 fn stories() -> impl Strategy<Value = (bool, Vec<Event>)> {
@@ -475,7 +513,7 @@ fn the_stories_reach_every_turn() {
     use proptest::{strategy::ValueTree, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
     let mut seen = BTreeSet::new();
-    for _ in 0..200 {
+    for _ in 0..600 {
         let (agent, events) = stories().new_tree(&mut runner).unwrap().current();
         seen.extend(tell(agent, &events).log);
     }
@@ -498,6 +536,10 @@ fn the_stories_reach_every_turn() {
         "step Starting ",
         "step AwaitingApproval WindowNeeded",
         "step AwaitingApproval ConfirmationNeeded",
+        "result Running ",
+        "result Pending TargetBusy",
+        "result Cancelled PlanCancelled",
+        "result Succeeded Completed",
     ];
     for turn in all {
         assert!(seen.contains(turn), "{turn} is never reached: {seen:?}");
