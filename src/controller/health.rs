@@ -1,4 +1,4 @@
-//! Health over HTTP: `/livez` says that the process runs, `/readyz` that every watch is in step, or what is missing.
+//! Health over HTTP: `/livez` says that the process runs, `/readyz` that every watch follows the API server, or what is missing.
 //! `/metrics` has what a dashboard needs to notice an unguarded installation.
 
 use std::{
@@ -12,28 +12,28 @@ use std::{
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use tokio::net::TcpListener;
 
-use super::stores::WatchHealth;
+use super::watch::WatchHealth;
 
 #[derive(Clone)]
 struct Health {
-    watch_health: WatchHealth,
+    watches: WatchHealth,
     guarded: Arc<AtomicBool>,
 }
 
 /// Serves until the process ends.
-pub async fn serve(address: SocketAddr, watch_health: WatchHealth, guarded: Arc<AtomicBool>) -> std::io::Result<()> {
+pub async fn serve(address: SocketAddr, watches: WatchHealth, guarded: Arc<AtomicBool>) -> std::io::Result<()> {
     let listener = TcpListener::bind(address).await?;
     tracing::info!(address = %listener.local_addr()?, "health endpoints");
     let router = Router::new()
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .with_state(Health { watch_health, guarded });
+        .with_state(Health { watches, guarded });
     axum::serve(listener, router).await
 }
 
 async fn ready(State(health): State<Health>) -> (StatusCode, String) {
-    let missing = health.watch_health.missing();
+    let missing = health.watches.missing();
     if missing.is_empty() {
         return (StatusCode::OK, "ok\n".to_owned());
     }

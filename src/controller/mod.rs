@@ -1,11 +1,12 @@
 //! kube-runtime wiring: observe, decide, carry out one effect, write status.
 //!
-//! The only module that calls the API server. Every call has a time limit; client retries are off, since a claim that
-//! is repeated behind our back is not a claim.
+//! The only module that calls the API server. Every call has a time limit; the client never retries by itself, since a
+//! claim counts once.
 
 mod access;
 mod containers;
 mod context;
+mod controllers;
 mod credentials;
 mod effects;
 mod error;
@@ -23,6 +24,7 @@ mod stores;
 mod tasks;
 mod transcript;
 mod turn_task;
+mod watch;
 mod windows;
 mod wiring;
 
