@@ -9,11 +9,11 @@ use kube::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    attempt::Mode,
     context::Context,
     effects::create as create_object,
     error::{ControllerError, call},
     step_report::{container_result, not_connected, not_sent},
-    step_task::Mode,
 };
 use crate::{
     api::{

@@ -9,11 +9,12 @@ use kube::{
 };
 
 use super::{
+    attempt::Mode,
     context::{Context, now},
     effects::{create, replace_status},
     error::{ControllerError, call},
     objects::{key, requeue},
-    step_task::{self, Mode},
+    step_task,
     stores::MaybeInvalid,
 };
 use crate::{

@@ -4,6 +4,7 @@
 //! claim counts once.
 
 mod access;
+mod attempt;
 mod containers;
 mod context;
 mod controllers;

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access::access_of,
+    attempt::Mode,
     containers,
     context::{Context, now},
     effects::replace_status,
@@ -28,15 +29,6 @@ const PAUSE_BEFORE_NEXT_ATTEMPT: Duration = Duration::from_secs(1);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(2);
 /// The longest pause between two tries to write a result.
 const LONGEST_WRITE_PAUSE: Duration = Duration::from_secs(30);
-
-/// Whether an attempt is started, or may have been started by an earlier process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Start it.
-    Start,
-    /// Find out what became of it.
-    Adopt,
-}
 
 /// Runs a claimed Execution, or finds out what became of it, and writes the result.
 pub async fn run(context: Arc<Context>, execution: Execution, mode: Mode, cancel: CancellationToken) {
