@@ -1,4 +1,4 @@
-//! Agent: how to reach a model, and what it is told about itself.
+//! Agent: how to reach a model, and the text that tells it who it is.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
@@ -35,10 +35,10 @@ pub struct AgentSpec {
     /// The model's name, as the server knows it.
     #[schemars(length(min = 1, max = 253))]
     pub model: String,
-    /// Where the API key is. Local servers may need none.
+    /// The Secret and key that hold the API key. Local servers may need none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key_secret_ref: Option<SecretKeyRef>,
-    /// Bounds of one model request.
+    /// Limits of one model request.
     #[serde(default)]
     pub limits: AgentLimits,
     /// Replaces SOUL.md, the text that tells the agent who it is and how it works.
@@ -56,7 +56,7 @@ pub enum Provider {
     OpenAI,
 }
 
-/// Bounds of one model request.
+/// Limits of one model request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentLimits {

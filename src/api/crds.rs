@@ -7,7 +7,7 @@ use kube::CustomResourceExt;
 
 use super::{Agent, AutonomyWindow, Execution, Guest, Host, Message, Plan};
 
-/// All of them, in the order of the documentation.
+/// The definitions of all kinds, in the order of the documentation.
 pub fn all() -> Vec<CustomResourceDefinition> {
     let mut crds = vec![
         Plan::crd(),
@@ -26,7 +26,8 @@ pub fn all() -> Vec<CustomResourceDefinition> {
     crds
 }
 
-/// The API server warns of formats that OpenAPI does not have; the ranges say the same.
+/// Drops `format: uint32` and the like: the API server warns of formats that OpenAPI does not have, and the ranges say
+/// the same.
 fn drop_unknown_formats(schema: &mut JSONSchemaProps) {
     schema.format.take_if(|format| format.starts_with("uint"));
     for property in schema.properties.iter_mut().flat_map(|properties| properties.values_mut()) {

@@ -1,4 +1,4 @@
-//! Execution: one step on one target, and what came of it.
+//! Execution: one step on one target, and its result.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -12,7 +12,7 @@ use super::{
     names::NO_NUL_PATTERN,
 };
 
-/// One step, as it was decided. Never changes.
+/// One step of a plan. Never changes.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "oikos.dev",
@@ -58,7 +58,7 @@ pub struct ExecutionSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_LABEL))]
     pub step_name: Option<String>,
-    /// Where it runs.
+    /// The target on which it runs.
     pub target: Target,
     /// A shell command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub struct ExecutionSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_PURPOSE))]
     pub purpose: Option<String>,
-    /// The least risk that its author sees in it; the judged risk may be higher, never lower.
+    /// The least risk that its author sees in it; the classifier may find a higher risk, and never lowers it.
     #[serde(default)]
     pub declared_risk: Risk,
     /// How long it may run, in seconds.
@@ -98,32 +98,33 @@ impl Execution {
     }
 }
 
-/// What the controller knows of a step.
+/// What the controller knows about a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionStatus {
-    /// Where it stands.
+    /// The phase of the step.
     pub phase: ExecutionPhase,
-    /// The judged risk.
+    /// The risk that the classifier has found, never below the declared risk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<RiskStatus>,
-    /// By whose leave it ran.
+    /// What allowed it to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Authority>,
-    /// How to let it run, while it waits.
+    /// How to approve it, while it waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ExecutionApproval>,
-    /// Counts the starts that were tried; more than one only for read-only steps.
+    /// How many starts were tried. A step that changes anything is started at most once: a further attempt follows only
+    /// when the host has said that the earlier one never started and never will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// `<uid>-<attempt>`: the name of the run directory on the target.
+    /// The name of the run directory on the target: `<uid>-<attempt>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_ATTEMPT_ID))]
     pub attempt_id: Option<String>,
-    /// The exit code, when it exited.
+    /// The exit code, when the command ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended it, when one did.
+    /// The name of the signal that ended the command, when one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
     /// When it was claimed.
@@ -138,7 +139,7 @@ pub struct ExecutionStatus {
     /// Standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<Output>,
-    /// A stable code for what happened.
+    /// A stable code for what happened, or for what the step waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<ExecutionReason>,
     /// What happened and what may be done about it, in words.
@@ -147,13 +148,13 @@ pub struct ExecutionStatus {
     pub message: Option<String>,
 }
 
-/// A judged risk.
+/// The risk of a step, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RiskStatus {
-    /// The class.
+    /// The class of the risk.
     pub class: Risk,
-    /// Why, worst first.
+    /// Why, with the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::MOST_RISK_REASONS))]
     pub reasons: Vec<String>,
@@ -178,7 +179,7 @@ pub enum AuthorityKind {
     Approval,
 }
 
-/// By whose leave a step ran.
+/// What allowed a step to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Authority {
     /// What allowed it.
@@ -191,7 +192,7 @@ pub struct Authority {
     pub approver: Option<String>,
 }
 
-/// How to let a waiting step run.
+/// How to approve a waiting step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecutionApproval {
     /// The plan's token, when a window is what is missing.
@@ -200,22 +201,22 @@ pub struct ExecutionApproval {
     /// The phrase to type, when the step is destructive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phrase: Option<String>,
-    /// The line to copy.
+    /// The kubectl line to copy.
     pub command: String,
 }
 
 /// One captured stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// Head and tail, control characters taken out.
+    /// Beginning and end of what the step wrote, without control characters.
     #[schemars(length(max = limits::LONGEST_OUTPUT))]
     pub text: String,
-    /// Bytes that the step wrote.
+    /// How many bytes the step wrote.
     pub bytes: i64,
-    /// Whether the text leaves some out.
+    /// Whether the text leaves bytes out.
     #[serde(default)]
     pub truncated: bool,
-    /// SHA-256 of all bytes, when it is known.
+    /// SHA-256 of everything that the step wrote, when it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }

@@ -70,7 +70,7 @@ impl ExecutionPhase {
     /// The other phases that may follow.
     ///
     /// - Before the claim nothing can have run, so that only a claim or an end without a start may follow.
-    /// - `Starting` goes back to `Pending` only when the host vouches that this attempt never started and never will.
+    /// - `Starting` goes back to `Pending` only when the host has said that this attempt never started and never will.
     ///   It may stay `Starting` with the next attempt: a read whose connection was lost.
     /// - `Running` goes back to `Starting` at most, for the same two reasons; it never becomes `Pending`.
     /// - `Cancelling` can only end.
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_may_have_run_becomes_pending_again_unless_the_host_vouches_for_it() {
+    fn nothing_that_may_have_run_becomes_pending_again_unless_the_host_says_that_it_never_started() {
         use ExecutionPhase::*;
         let before_a_claim: Vec<_> = ExecutionPhase::ALL.into_iter().filter(|from| from.may_become(Pending)).collect();
         assert_eq!(before_a_claim, [Pending, Starting]);

@@ -42,7 +42,7 @@ fn target_name_rule() -> Rule {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct HostSpec {
-    /// Name or address to connect to.
+    /// Host name or IP address to connect to.
     #[schemars(length(min = 1, max = 253))]
     pub address: String,
     /// SSH port; 22 if not given.
@@ -53,13 +53,13 @@ pub struct HostSpec {
     #[serde(default = "default_user")]
     #[schemars(length(min = 1, max = 64))]
     pub user: String,
-    /// The keys that the host may show, one per entry: `<type> <base64>`, as `ssh-keyscan` prints them after the name.
-    /// Nothing is trusted on first use.
+    /// The public keys by which the host is recognised, one per entry: `<type> <base64>`, as `ssh-keyscan` prints them after the name.
+    /// A host without a matching key is never connected to.
     #[schemars(length(min = 1, max = limits::MOST_HOST_KEYS), inner(length(min = 1, max = 2048)))]
     pub known_host_keys: Vec<String>,
     /// The private key to log in with, in OpenSSH format.
     pub credential_secret_ref: SecretKeyRef,
-    /// VMIDs that no plan may touch, whatever was approved.
+    /// VMIDs of guests that no plan may touch, whatever was approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::MOST_PROTECTED_GUESTS))]
     pub protected_guests: Vec<u32>,
@@ -73,11 +73,11 @@ fn default_user() -> String {
     "root".to_owned()
 }
 
-/// What the controller knows of a host.
+/// What the controller knows about a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostStatus {
-    /// `Ready`: the host answers with a pinned key.
+    /// The condition `Ready` says whether the host answers with one of its known keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::MOST_CONDITIONS))]
     pub conditions: Vec<Condition>,
@@ -110,17 +110,17 @@ pub struct HostStatus {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct GuestSpec {
-    /// The Host that it lives on.
+    /// The Host on which it lives.
     pub host_ref: NameRef,
-    /// Its number on that host.
+    /// Its VMID on that host.
     #[schemars(range(min = 100, max = 999_999_999))]
     pub vmid: u32,
-    /// Container or virtual machine.
+    /// Whether it is a container or a virtual machine.
     #[serde(rename = "type")]
     pub kind: GuestKind,
 }
 
-/// Container or virtual machine.
+/// Whether a guest is a container or a virtual machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum GuestKind {
     /// An LXC container.
@@ -131,7 +131,7 @@ pub enum GuestKind {
     Vm,
 }
 
-/// What the controller knows of a guest.
+/// What the controller knows about a guest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GuestStatus {

@@ -9,9 +9,9 @@ pub const MOST_TARGETS: usize = 16;
 pub const MOST_STEPS: usize = 64;
 /// Results that a plan may name as the evidence of its success.
 pub const MOST_EVIDENCE: usize = 16;
-/// Reasons that are kept for one judged step.
+/// Reasons that are kept for the risk of one step.
 pub const MOST_RISK_REASONS: usize = 8;
-/// Affected targets that are kept for one judged step.
+/// Affected targets that are kept for the risk of one step.
 pub const MOST_AFFECTED_TARGETS: usize = 32;
 /// Conditions of one object.
 pub const MOST_CONDITIONS: usize = 8;
@@ -59,7 +59,7 @@ pub const DIGEST_LENGTH: usize = 64;
 pub const LONGEST_PERSONS_REASON: usize = 1024;
 /// Why the risk of a declared step is what it is.
 pub const LONGEST_RISK_REASON: usize = 1024;
-/// One of several reasons for a judged risk.
+/// One of several reasons for the risk of a step.
 pub const LONGEST_SINGLE_RISK_REASON: usize = 300;
 /// What became of an Execution, in words.
 pub const LONGEST_EXECUTION_MESSAGE: usize = 8192;

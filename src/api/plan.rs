@@ -1,4 +1,4 @@
-//! Plan: a goal, its targets and who carries it out.
+//! Plan: a goal, its targets, and the steps or the agent that carry it out.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{
@@ -19,7 +19,7 @@ fn name_length_rule() -> Rule {
     Rule::new(format!("size(self.metadata.name) <= {longest}")).message(Message::Message(message))
 }
 
-/// What is to be achieved, where, and by whom.
+/// What is to be achieved, on which targets, and by which steps or agent.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "oikos.dev",
@@ -47,7 +47,7 @@ fn name_length_rule() -> Rule {
     validation = ("!has(self.steps) || self.steps.all(s, s.target in self.targets)", "every step's target must be among the plan's targets")
 )]
 pub struct PlanSpec {
-    /// What is to be true at the end, in words. The agent works towards it; people read it before they approve.
+    /// What the plan is to achieve, in words. The agent works towards it, and people read it before they approve.
     #[schemars(length(min = 1, max = limits::LONGEST_GOAL))]
     pub goal: String,
     /// Every host and guest that the plan may change: `host:<Host>`, `lxc:<Guest>` or `vm:<Guest>`.
@@ -65,7 +65,7 @@ pub struct PlanSpec {
     #[serde(default = "default_window_seconds")]
     #[schemars(range(min = limits::LEAST_WINDOW_SECONDS, max = limits::MOST_WINDOW_SECONDS))]
     pub window_seconds: u32,
-    /// Bounds after which the plan stops and says why.
+    /// Limits at which the plan stops and says why.
     #[serde(default)]
     pub limits: PlanLimits,
     /// While true no new step starts; a running step finishes.
@@ -85,10 +85,10 @@ fn default_window_seconds() -> u32 {
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = ("has(self.run) != has(self.createContainer)", "give exactly one of run and createContainer"))]
 pub struct PlanStep {
-    /// A short name, unique within the plan by custom.
+    /// A short name; each step should have one of its own.
     #[schemars(length(min = 1, max = limits::LONGEST_LABEL), regex(pattern = LABEL_PATTERN))]
     pub name: String,
-    /// Where it runs.
+    /// The target on which it runs; one of the plan's targets.
     pub target: Target,
     /// The shell command: run by bash on hosts and by sh in guests, at most 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ pub struct PlanStep {
     /// A container to create and start; the target is its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create_container: Option<ContainerSpec>,
-    /// What the step is for, for those who read the plan.
+    /// What the step is for, for people who read the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_PURPOSE))]
     pub purpose: Option<String>,
@@ -107,17 +107,17 @@ pub struct PlanStep {
     pub timeout_seconds: Option<u32>,
 }
 
-/// Bounds after which the plan stops and says why.
+/// Limits at which the plan stops and says why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlanLimits {
-    /// Model requests. A turn whose calls are all read-only counts a quarter.
+    /// How many model requests may be made. A turn that only reads counts a quarter.
     #[schemars(range(min = 1, max = 1000))]
     pub iterations: u32,
     /// How often the same command may fail on the same target in a row.
     #[schemars(range(min = 1, max = 100))]
     pub consecutive_failures: u32,
-    /// Seconds from the first approval to the end of the work.
+    /// How many seconds may pass from the first approval to the end of the work.
     #[schemars(range(min = 60, max = 604_800))]
     pub deadline_seconds: u32,
 }
@@ -128,7 +128,7 @@ impl Default for PlanLimits {
     }
 }
 
-/// Where a plan stands.
+/// The phase of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum PlanPhase {
     /// The agent looks around and writes a proposal.
@@ -140,13 +140,13 @@ pub enum PlanPhase {
     Running,
     /// A destructive step waits for its typed phrase.
     AwaitingConfirmation,
-    /// Something is needed that only the operator has; `status.blocked` says what.
+    /// Only the operator can help; `status.blocked` says how.
     Blocked,
     /// The goal was reached and verified.
     Succeeded,
     /// A step of a plan without an agent failed.
     Failed,
-    /// A person said no; approving the new token starts the plan after all.
+    /// A person denied the plan. Approving the new token starts it after all.
     Denied,
     /// A person cancelled the plan.
     Cancelled,
@@ -159,11 +159,11 @@ impl PlanPhase {
     }
 }
 
-/// What the controller knows of a plan. Its size does not depend on how long the plan ran.
+/// What the controller knows about a plan. Its size does not depend on how long the plan runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanStatus {
-    /// Where the plan stands.
+    /// The phase of the plan.
     pub phase: PlanPhase,
     /// `Approved` and `Succeeded`; there is no `Ready`, so that tools that wait for health do not hang on an
     /// unapproved plan.
@@ -176,28 +176,28 @@ pub struct PlanStatus {
     /// How to approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    /// The grant that is open now, or the last that was.
+    /// The window that is open now; absent when none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowSummary>,
-    /// Weighted model requests so far, rounded up.
+    /// Model requests so far, rounded up; a turn that only reads counts a quarter.
     #[serde(default)]
     pub iterations: u32,
-    /// Steps that ended or run.
+    /// Executions so far.
     #[serde(default)]
     pub executions: u32,
-    /// Steps that ended without success.
+    /// Executions that ended without success.
     #[serde(default)]
     pub failures: u32,
-    /// When the work began: the first approval.
+    /// When the plan was first approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
     /// When the plan ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
-    /// What came of it.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<PlanResult>,
-    /// Why the plan is Blocked and what it takes to go on.
+    /// Why the plan is Blocked, and what is needed to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
     /// The risk of each declared step.
@@ -206,17 +206,17 @@ pub struct PlanStatus {
     pub steps: Vec<StepRisk>,
 }
 
-/// How to approve a plan, and what was handled already.
+/// How to approve a plan, and which decisions were handled already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
-    /// Names the plan exactly as it stands. It changes with the plan and after every grant, denial and expiry.
+    /// Approves the plan exactly as it stands. It changes with the plan and after every grant, denial and expiry.
     pub token: String,
-    /// The line to copy.
+    /// The kubectl line to copy.
     pub command: String,
     /// SHA-256 of what an approval covers: targets, steps with their risk, agent and goal, window length.
     pub digest: String,
-    /// Makes every token single-use.
+    /// A value from which the token is made; it changes with every decision, so that a token can be used once.
     pub nonce: String,
     /// The digest that the latest grant covered; empty after a denial or revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,7 +226,7 @@ pub struct Approval {
     pub last_handled: Option<String>,
 }
 
-/// The grant in force.
+/// An open window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowSummary {
@@ -236,10 +236,10 @@ pub struct WindowSummary {
     pub expiry_time: Time,
 }
 
-/// What came of a plan.
+/// The result of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanResult {
-    /// What was done and found, in words.
+    /// What was done and found.
     #[schemars(length(max = limits::LONGEST_PLAN_TEXT))]
     pub summary: String,
     /// The Executions that verified the goal.
@@ -254,22 +254,22 @@ pub struct PlanResult {
 pub struct Blocked {
     /// A stable code.
     pub reason: BlockedReason,
-    /// What is asked of the operator, or what went wrong.
+    /// The question to the operator, or what went wrong and what to do about it.
     #[schemars(length(max = limits::LONGEST_PLAN_TEXT))]
     pub question: String,
-    /// The sequence of the Message after which the plan stopped; an operator's Message with it answers.
+    /// The sequence of the Message after which the plan stopped. An operator answers with a Message of the same sequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u32>,
 }
 
-/// The judged risk of a declared step.
+/// The risk of a declared step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepRisk {
     /// The step's name.
     pub name: String,
-    /// Its class.
+    /// The class of the risk.
     pub risk: Risk,
-    /// Why.
+    /// Why it is in this class.
     #[schemars(length(max = limits::LONGEST_RISK_REASON))]
     pub reason: String,
 }

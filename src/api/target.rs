@@ -1,4 +1,4 @@
-//! A place where a step runs: `host:<Host>`, `lxc:<Guest>` or `vm:<Guest>`.
+//! The target on which a step runs: `host:<Host>`, `lxc:<Guest>` or `vm:<Guest>`.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
@@ -32,7 +32,7 @@ impl TargetKind {
     }
 }
 
-/// A place where a step runs. The only parser of target strings.
+/// The target on which a step runs. This is the only parser of target strings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Target {

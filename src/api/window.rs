@@ -16,7 +16,7 @@ fn destructive_window_rule() -> Rule {
         .message(Message::Message(format!("a destructive window has one target and lasts at most {most} seconds")))
 }
 
-/// Which plan, as it stood, on which targets, for how long, and who said so.
+/// Which plan is approved, as it stood, on which targets, for how long, and by whom.
 #[derive(CustomResource, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "oikos.dev",
@@ -54,15 +54,15 @@ pub struct AutonomyWindowSpec {
     pub plan_digest: String,
     /// What it allows.
     pub class: WindowClass,
-    /// Where.
+    /// The targets that it covers.
     #[schemars(length(min = 1, max = limits::MOST_TARGETS))]
     pub targets: Vec<Target>,
-    /// How long, in seconds from when it opens: at most 1800, destructive ones at most 900.
+    /// How long it lasts, in seconds from when it opens: at most 1800, and at most 900 for destruction.
     #[schemars(range(min = 1, max = limits::MOST_WINDOW_SECONDS))]
     pub duration_seconds: u32,
     /// Who granted it and how.
     pub granted_by: Grant,
-    /// Why, in the person's words.
+    /// Why it was granted, in the person's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_PERSONS_REASON))]
     pub reason: Option<String>,
@@ -89,14 +89,14 @@ pub struct Grant {
     /// The user's name, as the API server knows it.
     #[schemars(length(min = 1, max = limits::LONGEST_NAME))]
     pub username: String,
-    /// Whether admission vouches for the name.
+    /// Whether an admission policy has checked that the name is the caller's.
     #[serde(default)]
     pub verified: bool,
-    /// By which route.
+    /// How it was granted.
     pub via: GrantVia,
 }
 
-/// The route of a grant.
+/// How a grant was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum GrantVia {
     /// The approve annotation; the controller made the window.
@@ -109,14 +109,14 @@ pub enum GrantVia {
     Chat,
 }
 
-/// Where a grant stands.
+/// The state of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum WindowPhase {
     /// Steps may start under it.
     Active,
-    /// Its time is over.
+    /// Its time has passed.
     Expired,
-    /// It was taken back, or never counted; `status.message` says why.
+    /// It was revoked, or never took effect; `status.message` says why.
     Revoked,
 }
 
@@ -124,7 +124,7 @@ pub enum WindowPhase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutonomyWindowStatus {
-    /// Where it stands.
+    /// The state of the grant.
     pub phase: WindowPhase,
     /// When it opened, by the controller's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ pub struct AutonomyWindowStatus {
     /// When it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiry_time: Option<Time>,
-    /// Why it does not count, when it does not.
+    /// Why it is not in effect, when it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_WINDOW_MESSAGE))]
     pub message: Option<String>,

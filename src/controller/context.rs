@@ -1,4 +1,4 @@
-//! What every reconciler is given.
+//! What every reconciler works with: the client, the stores, the tasks, the step runner.
 
 use std::{
     sync::{
@@ -28,10 +28,10 @@ use crate::{
     steps::Runner,
 };
 
-/// The longest that a target may wait before it starts a step.
+/// How long a target may wait at most before it starts a step.
 const START_WITHIN: Duration = Duration::from_secs(30);
 
-/// What every reconciler is given.
+/// What every reconciler works with.
 pub struct Context {
     pub client: Client,
     pub stores: Stores,
@@ -45,7 +45,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// The API of a kind in a namespace.
+    /// The client's handle for a kind in a namespace.
     pub fn api<K>(&self, namespace: &str) -> Api<K>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -53,7 +53,7 @@ impl Context {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// Whether admission vouches for who decided.
+    /// Whether the admission policies that check who decides are up.
     pub fn guarded(&self) -> bool {
         self.guarded.load(Ordering::Relaxed)
     }
@@ -71,7 +71,7 @@ impl Context {
         left.and_then(|left| Duration::try_from(left).ok()).unwrap_or_default().min(START_WITHIN)
     }
 
-    /// Publishes an Event; a failure is logged and fails nothing.
+    /// Publishes an Event. A failure is only logged: no decision depends on Events.
     pub async fn announce<K: Resource<DynamicType = ()>>(&self, object: &K, notice: &Notice) {
         let event = Event {
             type_: match notice.severity {

@@ -40,9 +40,9 @@ pub struct Wakes {
 /// Ends when the controllers may begin.
 pub type Start = Shared<BoxFuture<'static, ()>>;
 
-/// How soon a pass is made again after somebody else wrote first.
+/// How soon an object is reconciled again after somebody else wrote first.
 const AFTER_CONFLICT: Duration = Duration::from_millis(50);
-/// How soon a pass is made again after another error.
+/// How soon an object is reconciled again after another error.
 const AFTER_ERROR: Duration = Duration::from_secs(3);
 
 /// All controllers, subscribed to what wakes them.
@@ -191,7 +191,7 @@ where
     })
 }
 
-/// When a failed pass is made again.
+/// When an object is reconciled again after a failure.
 fn after_failure<K: Resource<DynamicType = ()>>(
     object: Arc<MaybeInvalid<K>>,
     error: &ControllerError,
@@ -203,6 +203,6 @@ fn after_failure<K: Resource<DynamicType = ()>>(
         tracing::debug!(%kind, name, "somebody else wrote first; read again");
         return Action::requeue(AFTER_CONFLICT);
     }
-    tracing::warn!(%kind, name, category = error.category(), %error, "a pass failed and is made again");
+    tracing::warn!(%kind, name, category = error.category(), %error, "a reconcile failed and is repeated");
     Action::requeue(AFTER_ERROR)
 }

@@ -1,4 +1,4 @@
-//! The calls that change objects.
+//! The API calls that change objects.
 
 use std::fmt::Debug;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::error::{ControllerError, call};
 use crate::api::AutonomyWindow;
 
-/// Creates an object; one of that name being there already is the same effect decided twice.
+/// Creates an object. If one of that name exists, the same effect was decided twice, and that is no error.
 pub async fn create<K>(api: &Api<K>, what: &'static str, object: &K) -> Result<(), ControllerError>
 where
     K: Resource + Clone + Serialize + DeserializeOwned + Debug,
@@ -23,7 +23,8 @@ where
     }
 }
 
-/// Writes an object's status if nobody wrote since it was read: the claim of every phase.
+/// Writes an object's status if nobody wrote since it was read; else the error is a conflict. A claim counts only
+/// because of that.
 pub async fn replace_status<K>(api: &Api<K>, what: &'static str, object: &K) -> Result<K, ControllerError>
 where
     K: Resource + Clone + Serialize + DeserializeOwned + Debug,
@@ -32,7 +33,7 @@ where
     call(what, api.replace_status(name, &PostParams::default(), object)).await
 }
 
-/// Revokes a window.
+/// Revokes a window; one that is gone needs no revoking.
 pub async fn revoke(api: &Api<AutonomyWindow>, name: &str) -> Result<(), ControllerError> {
     let patch = Patch::Merge(json!({"spec": {"revoked": true}}));
     match call("revoking a window", api.patch(name, &PatchParams::default(), &patch)).await {

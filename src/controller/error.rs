@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The longest that one API call may take.
 pub const API_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A failed call. The same pass is made again later.
+/// A failed call. The reconcile is repeated later.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
     /// The API server answered with an error or not at all.
@@ -22,7 +22,7 @@ pub enum ControllerError {
         /// What was being done.
         what: &'static str,
     },
-    /// Another object has the name that an object of ours has to bear.
+    /// Another object has the name that an object of this plan needs.
     #[error("the name {name} is taken by another object")]
     NameTaken {
         /// The name.
@@ -77,20 +77,20 @@ impl ControllerError {
     }
 }
 
-/// Why something that a pass needs could not be had.
+/// Why something that a reconcile needs is not available.
 #[derive(Debug)]
 pub enum LookupError<Missing> {
-    /// It is not there, or not usable: a person has to mend it.
+    /// It does not exist or is not usable: a person has to do something about it.
     Missing(Missing),
-    /// The API server could not be asked; the same pass is made again later.
+    /// The API server could not be asked; the reconcile is repeated later.
     Call(ControllerError),
 }
 
 impl<Missing> LookupError<Missing> {
-    /// The same error with what is missing said in another way.
-    pub fn map<Other>(self, say: impl FnOnce(Missing) -> Other) -> LookupError<Other> {
+    /// The same error, with another description of what is missing.
+    pub fn map<Other>(self, describe: impl FnOnce(Missing) -> Other) -> LookupError<Other> {
         match self {
-            Self::Missing(missing) => LookupError::Missing(say(missing)),
+            Self::Missing(missing) => LookupError::Missing(describe(missing)),
             Self::Call(error) => LookupError::Call(error),
         }
     }

@@ -22,7 +22,7 @@ use crate::{
     decide::{self, ExecutionEffect, ObservedExecution},
 };
 
-/// One pass over one Execution.
+/// Reconciles one Execution.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
     if seen.0.as_ref().is_ok_and(Execution::has_ended) {

@@ -1,5 +1,5 @@
-//! Proves that the admission policies that guard approvals are up: a forbidden write, tried without effect, must be
-//! refused by them.
+//! Proves that the admission policies that guard approvals are up: they must refuse a forbidden write, which is tried as
+//! a dry run.
 
 use std::{
     sync::{
@@ -15,10 +15,10 @@ use serde_json::json;
 use super::error::{ControllerError, call};
 use crate::api::{APPROVE, Plan};
 
-/// What the policies' refusals begin with; see the chart.
-const MARK: &str = "oikos-guard";
-/// How often it is proven anew.
-const EVERY: Duration = Duration::from_secs(60);
+/// What the messages of the chart's policies begin with.
+const REFUSAL_PREFIX: &str = "oikos-guard";
+/// How often the guard is tried again.
+const TRY_EVERY: Duration = Duration::from_secs(60);
 
 /// Keeps `guarded` true for as long as the guard is up.
 pub async fn watch(client: Client, namespace: String, guarded: Arc<AtomicBool>) {
@@ -26,14 +26,14 @@ pub async fn watch(client: Client, namespace: String, guarded: Arc<AtomicBool>) 
         let up = match is_up(&client, &namespace).await {
             Ok(up) => up,
             Err(error) => {
-                tracing::warn!(%error, "whether the approval guard is up cannot be told; taken for no");
+                tracing::warn!(%error, "whether the approval guard is up is not known; it counts as missing");
                 false
             }
         };
         if guarded.swap(up, Ordering::Relaxed) != up || !up {
             report(up);
         }
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(TRY_EVERY).await;
     }
 }
 
@@ -66,7 +66,7 @@ pub async fn is_up(client: &Client, namespace: &str) -> Result<bool, ControllerE
     match call("trying the approval guard", plans.create(&dry_run, &probe)).await {
         Ok(_) => Ok(false),
         Err(ControllerError::Api { source, .. }) => match *source {
-            kube::Error::Api(status) => Ok(status.message.contains(MARK)),
+            kube::Error::Api(status) => Ok(status.message.contains(REFUSAL_PREFIX)),
             other => Err(ControllerError::Api { what: "trying the approval guard", source: Box::new(other) }),
         },
         Err(error) => Err(error),

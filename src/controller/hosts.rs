@@ -22,7 +22,7 @@ const PROBE_EVERY: Duration = Duration::from_secs(300);
 /// How soon a host that did not answer is asked again. Not at once: sshd delays and drops clients that fail repeatedly.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// One pass over one Host: it is asked, and its Ready condition is written.
+/// Reconciles one Host: connects to it, and writes its Ready condition.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Host>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
     let hosts: Api<Host> = context.api(&namespace);

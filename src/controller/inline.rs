@@ -1,18 +1,20 @@
-//! Answers to tool calls that need no Execution: looks at what is known already, and the end of the work.
+//! Answers to tool calls that need no Execution: the inventory, the output of earlier steps, and `finish`.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use super::{access::access_of, context::Context, error::LookupError, stores::decoded};
 use crate::{
     agent::{check_finish, tools, tools::ToolRequest, untrusted},
-    api::{Execution, Host, ToolCall, ToolResult, condition},
+    api::{Execution, Host, ToolCall, ToolResult, condition, text::shortened},
     steps,
 };
 
-/// Most characters of one answer.
+/// Most bytes of one answer; a Message holds up to 65,536 characters of each.
 const LONGEST: usize = 60_000;
-/// Most characters of all answers of a turn: they share one Message, and an object has about 1.5 MiB.
+/// Most bytes of all answers of a turn: they share one Message, and etcd stores about 1.5 MiB of an object.
 const LONGEST_TOGETHER: usize = 200_000;
+/// The answer for which there is no room.
+const NO_ROOM: &str = "no room for this answer: ask again in a turn of its own";
 
 /// The answers to those of the calls that need no Execution and no operator.
 pub async fn answers(
@@ -44,10 +46,9 @@ pub async fn answers(
             }
         };
         let is_error = answer.is_err();
-        let text: String = answer.unwrap_or_else(|text| text).chars().take(left.min(LONGEST)).collect();
-        left -= text.chars().count();
-        let text =
-            if text.is_empty() { "no room for this answer: ask again in a turn of its own".to_owned() } else { text };
+        let text = shortened(&answer.unwrap_or_else(|text| text), left.min(LONGEST));
+        left -= text.len();
+        let text = if text.is_empty() { NO_ROOM.to_owned() } else { text };
         results.push(ToolResult { call_id: call.id.clone(), text, is_error });
     }
     results

@@ -18,6 +18,8 @@ mod hosts;
 mod inline;
 mod objects;
 mod plans;
+#[cfg(test)]
+mod reason_tests;
 mod run;
 mod step_report;
 mod step_task;

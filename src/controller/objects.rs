@@ -1,4 +1,4 @@
-//! Small questions about objects that every reconciler asks.
+//! What every reconciler needs to know of an object, and when it looks again.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub fn key<K: Resource<DynamicType = ()>>(object: &K) -> Result<(String, String)
     }
 }
 
-/// When to look again: at the stated time, and not at all without one.
+/// Reconciles again at the stated time; without one, only after a change.
 pub fn requeue(again_at: Option<Timestamp>, now: Timestamp) -> Action {
     match again_at {
         None => Action::await_change(),

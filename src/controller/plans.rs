@@ -23,7 +23,7 @@ use crate::{
     decide::{self, ObservedPlan, PlanEffect},
 };
 
-/// One pass over one plan.
+/// Reconciles one plan.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Plan>>, context: Arc<Context>) -> Result<Action, ControllerError> {
     let (namespace, name) = key(seen.as_ref())?;
     let plans: Api<Plan> = context.api(&namespace);

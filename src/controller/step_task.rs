@@ -44,7 +44,7 @@ pub async fn run(context: Arc<Context>, execution: Execution, mode: Mode, cancel
     match result {
         Ok(result) => write_result(&context, &execution, &result).await,
         Err(error) => {
-            // Nothing is known to have been sent, and if it was, the next pass adopts it.
+            // Nothing is known to have been sent, and if it was, the next reconcile adopts it.
             let name = execution.metadata.name.as_deref();
             tracing::warn!(name, category = error.category(), %error, "a step is looked at again");
             tokio::time::sleep(PAUSE_AFTER_ERROR).await;

@@ -13,7 +13,7 @@ use crate::{
     policy::{Inventory, KnownGuest, KnownHost},
 };
 
-/// An object of the store: decoded, or known to be undecodable.
+/// An object of a store, which may not decode as its kind.
 pub type MaybeInvalid<K> = DeserializeGuard<K>;
 
 /// The stores of all kinds.
@@ -60,7 +60,7 @@ impl Stores {
         messages
     }
 
-    /// Whether the turn of this sequence is here.
+    /// Whether the turn of this sequence has reached the store.
     pub fn has_turn(&self, plan_uid: &str, sequence: u32) -> bool {
         let is_it = |message: &Message| super::objects::is_turn(message, plan_uid, sequence);
         self.messages.state().iter().any(|message| message.0.as_ref().is_ok_and(is_it))

@@ -26,8 +26,8 @@ impl Tasks {
         }
     }
 
-    /// Starts a task unless one works for the object already. `afterwards` runs when it is no longer registered, so
-    /// that whoever looks then sees it gone; a panic in the task ends that task only.
+    /// Starts a task unless one works for the object already. `afterwards` runs once the task is no longer registered,
+    /// so that a reconcile that it wakes does not find the task any more. A panic ends only this task.
     pub fn start<F>(
         &self,
         uid: &str,

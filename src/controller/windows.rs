@@ -16,7 +16,7 @@ use crate::{
     decide::{self, ObservedWindow},
 };
 
-/// One pass over one window.
+/// Reconciles one window.
 pub async fn reconcile(
     seen: Arc<MaybeInvalid<AutonomyWindow>>,
     context: Arc<Context>,

@@ -21,7 +21,7 @@ pub(super) enum Approved<'a> {
 }
 
 /// The window for what was approved, owned by the plan. `token` is the plan's token or the code of the phrase;
-/// `verified` says whether admission vouches for the person's name.
+/// `verified` says whether an admission policy has checked the person's name.
 pub(super) fn window_for(
     approved: Approved<'_>,
     plan: &Plan,

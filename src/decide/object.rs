@@ -4,13 +4,13 @@ use kube::Resource;
 
 use crate::api::Plan;
 
-/// Namespace and name; empty where the API server would never leave them out.
+/// Namespace and name; empty if absent, which objects from the API server never are.
 pub(super) fn namespace_and_name(object: &impl Resource) -> (&str, &str) {
     let meta = object.meta();
     (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
 }
 
-/// The uid; empty where the API server would never leave it out.
+/// The uid; empty if absent, which it never is in objects from the API server.
 pub(super) fn uid(object: &impl Resource) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
 }

@@ -121,7 +121,7 @@ pub fn resolve_scope(place: &Target, affected: &BTreeSet<Affected>, inventory: &
                 }
             },
             Affected::Unknown => {
-                unknown("something that the command's text does not tell".to_owned(), false);
+                unknown("something that cannot be known from the command's text".to_owned(), false);
             }
         }
     }

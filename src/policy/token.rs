@@ -137,7 +137,7 @@ mod tests {
             create_container: None,
             risk: Risk::Destructive,
         };
-        assert_ne!(plan_digest("uid", &spec(), &[step]), before, "the judged risk");
+        assert_ne!(plan_digest("uid", &spec(), &[step]), before, "the effective risk");
         assert_ne!(plan_digest("other", &spec(), &[]), plan_digest("uid", &spec(), &[]), "the uid");
     }
 

@@ -40,7 +40,7 @@ pub struct ObservedExecution<'a> {
     pub inventory: &'a Inventory,
     /// Whether a task of this process runs it now.
     pub running: bool,
-    /// Whether admission vouches for the name of the person who decided.
+    /// Whether an admission policy checks the name of the person who decides.
     pub guarded: bool,
     /// The controller's clock.
     pub now: Timestamp,
@@ -106,7 +106,7 @@ fn decide_running(plan: Option<&Plan>, mut status: ExecutionStatus) -> Execution
         return ExecutionDecision::default();
     }
     // The effect is repeated even when Cancelling is written already: the process may have died, or the answer to the
-    // write may have been lost, before the task was told.
+    // write may have been lost, before the task was stopped.
     let written = status.phase != ExecutionPhase::Cancelling && status::enter(&mut status, ExecutionPhase::Cancelling);
     ExecutionDecision { status: written.then_some(status), ..Decision::effect(ExecutionEffect::Stop) }
 }

@@ -73,7 +73,7 @@ pub fn execution_result(
     let mut status = current.clone();
     let entered = match (&result.end, current.phase) {
         (StepEnd::ConnectionLost, ExecutionPhase::Cancelling) => false,
-        // It stays claimed; the next pass finds that no task runs it, and makes the next attempt.
+        // It stays claimed; the next decision finds that no task runs it, and claims the next attempt.
         (StepEnd::ConnectionLost, _) => enter(&mut status, ExecutionPhase::Starting),
         (StepEnd::NeverStarted(_), ExecutionPhase::Cancelling) => {
             end_with(&mut status, &StepResult { end: StepEnd::Cancelled, ..result.clone() }, now)
@@ -101,7 +101,7 @@ pub fn show_running(live: &Execution, claimed: &Execution) -> Option<ExecutionSt
     (is_same_attempt(live, claimed) && enter(&mut status, ExecutionPhase::Running)).then_some(status)
 }
 
-/// Whether the host has vouched, in the result that was written, that the claimed attempt never started and never will.
+/// Whether the written result says that the claimed attempt never started and never will.
 pub(super) fn may_be_released(status: &ExecutionStatus) -> bool {
     status.phase == ExecutionPhase::Starting
         && matches!(status.reason, Some(ExecutionReason::TargetBusy | ExecutionReason::NeverStarted))

@@ -43,8 +43,8 @@ pub(super) fn claim(execution: &Execution, mut status: ExecutionStatus, now: Tim
     ExecutionDecision { status: Some(status), ..Decision::effect(ExecutionEffect::Start) }
 }
 
-/// Back to Pending after a result that proves that the attempt never started and never will: the next pass asks the
-/// gate again.
+/// Back to Pending after a result that proves that the attempt never started and never will: the next decision
+/// asks the gate again.
 pub(super) fn release(mut status: ExecutionStatus) -> ExecutionDecision {
     let released = enter(&mut status, ExecutionPhase::Pending);
     ExecutionDecision { status: released.then_some(status), ..Decision::default() }

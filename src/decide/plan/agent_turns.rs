@@ -47,8 +47,8 @@ impl PlanDecider<'_> {
     }
 
     /// Whether a person lets the plan go on after a turn at which it stopped: by a Message that answers the turn, or by
-    /// an approval since then. Told from what lasts and not from `status.blocked`, which the first pass after the
-    /// answer takes away.
+    /// an approval since then. This is derived from objects that remain, and not from `status.blocked`, which the first decision
+    /// after the answer removes.
     fn may_go_on_after(&self, turn: &Turn) -> bool {
         let stopped = matches!(turn.end, TurnEnd::Failed(_) | TurnEnd::Closing(_));
         let approved_since = self.observed.windows.iter().any(|window| {

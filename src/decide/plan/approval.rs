@@ -46,7 +46,7 @@ impl PlanDecider<'_> {
         self.show_token();
     }
 
-    /// Turns the deny annotation into the end of what was granted, one window in each pass.
+    /// Turns the deny annotation into the end of what was granted, one window in each decision.
     pub(super) fn deny(&mut self) -> Option<PlanEffect> {
         let written = annotation(self.observed.plan, DENY)?;
         if written != self.approval().token {
@@ -66,7 +66,7 @@ impl PlanDecider<'_> {
         Some(PlanEffect::None)
     }
 
-    /// Takes note of windows that opened or ended since the last pass.
+    /// Takes note of windows that opened or ended since the last decision.
     pub(super) fn note_windows(&mut self) {
         let Approval { digest, token, .. } = self.approval();
         let current = window_name(namespace_and_name(self.observed.plan).1, &token);
@@ -93,7 +93,7 @@ impl PlanDecider<'_> {
         }
     }
 
-    /// Whether the window that the current token names has ended without a pass that saw it open: the token could
+    /// Whether the window that the current token names has ended without a decision that saw it open: the token could
     /// never open another one.
     fn is_token_used(&self, window_name: &str) -> bool {
         let now = self.observed.now;

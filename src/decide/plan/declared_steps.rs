@@ -61,7 +61,7 @@ impl<'a> PlanDecider<'a> {
             ExecutionPhase::Succeeded => Outcome::Done,
             ExecutionPhase::Expired if self.came_too_late_too_often(turn, tries) => Outcome::Failed(Some(status)),
             ExecutionPhase::Expired => Outcome::Due,
-            // Within one second the order cannot be told: then the denial counts, and a person is asked again.
+            // Times have whole seconds. Where denial and grant have the same, the denial counts and a person is asked again.
             ExecutionPhase::Denied if !lost_its_grant(status) && status.completion_time >= self.latest_grant() => {
                 Outcome::Denied
             }

@@ -47,7 +47,7 @@ pub struct ObservedPlan<'a> {
     pub tally: Tally,
     /// Whether a task of this process asks the model now.
     pub asking: bool,
-    /// Whether admission vouches for the name of the person who decided.
+    /// Whether an admission policy checks the name of the person who decides.
     pub guarded: bool,
     /// The controller's clock.
     pub now: Timestamp,
