@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     api::{Execution, Plan, limits::LONGEST_EVENT_NOTE, text::shortened},
-    decide::{Notice, Severity},
+    decide::{AdmissionGuard, Notice, Severity},
     steps::Runner,
 };
 
@@ -54,8 +54,8 @@ impl Context {
     }
 
     /// Whether the admission policies that check who decides are up.
-    pub fn guarded(&self) -> bool {
-        self.guarded.load(Ordering::Relaxed)
+    pub fn admission_guard(&self) -> AdmissionGuard {
+        if self.guarded.load(Ordering::Relaxed) { AdmissionGuard::Up } else { AdmissionGuard::Missing }
     }
 
     /// How long the target may wait with the start of a step: not past the end of the window that allows it.

@@ -47,7 +47,7 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>
         ended_windows: &ended_windows,
         inventory: &inventory,
         running: context.steps.has(&uid),
-        guarded: context.guarded(),
+        admission_guard: context.admission_guard(),
         now,
     });
     if let Some(status) = decision.status {

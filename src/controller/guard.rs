@@ -30,21 +30,16 @@ pub async fn watch(client: Client, namespace: String, guarded: Arc<AtomicBool>) 
                 false
             }
         };
-        if guarded.swap(up, Ordering::Relaxed) != up || !up {
-            report(up);
+        let was_up = guarded.swap(up, Ordering::Relaxed);
+        if !up {
+            tracing::warn!(
+                "the admission policies that guard approvals are missing; grants will say verified: false. Install the \
+                 chart with admissionPolicies.enabled"
+            );
+        } else if !was_up {
+            tracing::info!("the admission policies guard approvals");
         }
         tokio::time::sleep(TRY_EVERY).await;
-    }
-}
-
-fn report(up: bool) {
-    if up {
-        tracing::info!("the admission policies guard approvals");
-    } else {
-        tracing::warn!(
-            "the admission policies that guard approvals are missing; grants will say verified: false. Install the \
-             chart with admissionPolicies.enabled"
-        );
     }
 }
 

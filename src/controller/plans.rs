@@ -52,7 +52,7 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Plan>>, context: Arc<Context>) -> 
         turn: latest_turn(&plan, &messages).as_ref(),
         tally: tally(&name, &messages, &executions),
         asking,
-        guarded: context.guarded(),
+        admission_guard: context.admission_guard(),
         now,
     });
     if let Some(status) = decision.status {

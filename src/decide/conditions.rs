@@ -2,6 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
+use super::admission_guard::AdmissionGuard;
 use crate::api::{
     PlanPhase, PlanReason, PlanStatus, Reason,
     condition::{self, ConditionStatus},
@@ -52,18 +53,17 @@ pub(super) fn set_conditions(
 
 /// Says that approvals are not guarded, for as long as they are not. A plan that was guarded from the start has no such
 /// condition.
-pub(super) fn set_guarded(status: &mut PlanStatus, guarded: bool, generation: Option<i64>, now: Timestamp) {
+pub(super) fn set_guarded(status: &mut PlanStatus, guard: AdmissionGuard, generation: Option<i64>, now: Timestamp) {
     let known = status.conditions.iter().any(|condition| condition.type_ == condition::GUARDED);
-    if guarded && !known {
-        return;
-    }
-    let reason = if guarded {
-        Reason::new(PlanReason::PoliciesUp, "")
-    } else {
-        let message = "the admission policies are missing: anybody who may change the plan can approve it in any name";
-        Reason::new(PlanReason::PoliciesMissing, message)
+    let (value, reason) = match guard {
+        AdmissionGuard::Up if !known => return,
+        AdmissionGuard::Up => (ConditionStatus::True, Reason::new(PlanReason::PoliciesUp, "")),
+        AdmissionGuard::Missing => {
+            let message =
+                "the admission policies are missing: anybody who may change the plan can approve it in any name";
+            (ConditionStatus::False, Reason::new(PlanReason::PoliciesMissing, message))
+        }
     };
-    let value = ConditionStatus::of(guarded);
     condition::set(&mut status.conditions, now, generation, condition::GUARDED, value, reason);
 }
 

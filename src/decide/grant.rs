@@ -1,6 +1,9 @@
 //! The window that a person's approval or confirmation asks for, and the line that asks for it.
 
-use super::object::{annotation, namespace_and_name};
+use super::{
+    admission_guard::AdmissionGuard,
+    object::{annotation, namespace_and_name},
+};
 use crate::api::{
     APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, Execution, Grant, GrantVia, ObjectRef, Plan,
     REASON, Target, WindowClass, child,
@@ -21,13 +24,13 @@ pub(super) enum Approved<'a> {
 }
 
 /// The window for what was approved, owned by the plan. `token` is the plan's token or the code of the phrase;
-/// `verified` says whether an admission policy has checked the person's name.
+/// The person's name counts as verified while the admission policies are up.
 pub(super) fn window_for(
     approved: Approved<'_>,
     plan: &Plan,
     digest: &str,
     token: &str,
-    verified: bool,
+    guard: AdmissionGuard,
 ) -> AutonomyWindow {
     let username = written(&approved, plan, APPROVED_BY).filter(|name| !name.is_empty());
     let username = shortened(username.as_deref().unwrap_or("unknown"), LONGEST_NAME);
@@ -49,7 +52,7 @@ pub(super) fn window_for(
         class,
         targets: target.map_or_else(|| plan.spec.targets.clone(), |target| vec![target]),
         duration_seconds,
-        granted_by: Grant { username, verified, via },
+        granted_by: Grant { username, verified: guard == AdmissionGuard::Up, via },
         reason,
         execution_ref: execution.map(ObjectRef::of),
         revoked: false,

@@ -2,6 +2,7 @@
 //!
 //! Invariant: no client, no runtime, no clock, no randomness. Total: an illegal state is a status, not a panic.
 
+mod admission_guard;
 mod assessment;
 mod conditions;
 mod coverage;
@@ -17,6 +18,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use admission_guard::AdmissionGuard;
 pub use coverage::open_windows;
 pub use decision::{Decision, Notice, Severity};
 pub use execution::{

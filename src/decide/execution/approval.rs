@@ -35,7 +35,8 @@ pub(super) fn await_window(
         return ExecutionDecision::default();
     };
     if annotation(observed.execution, APPROVE) == Some(token.as_str()) {
-        let window = window_for(Approved::PlanByStep(observed.execution), plan, digest, &token, observed.guarded);
+        let window =
+            window_for(Approved::PlanByStep(observed.execution), plan, digest, &token, observed.admission_guard);
         return Decision::effect(ExecutionEffect::Grant(Box::new(window)));
     }
     let command = step_approval_command(observed.execution, &token);
@@ -70,7 +71,7 @@ pub(super) fn await_phrase(
         Some(WindowPhase::Active) | None => {}
     }
     if annotation(execution, CONFIRM) == Some(wanted.as_str()) && status.approval.is_some() {
-        let window = window_for(Approved::Destruction(execution, target), plan, digest, code, observed.guarded);
+        let window = window_for(Approved::Destruction(execution, target), plan, digest, code, observed.admission_guard);
         return Decision::effect(ExecutionEffect::Grant(Box::new(window)));
     }
     let command = confirmation_command(execution, &wanted);

@@ -14,7 +14,7 @@ use k8s_openapi::jiff::Timestamp;
 
 pub use result::{StepEnd, StepResult, execution_result, show_running};
 
-use super::{decision::Decision, object::is_cancelled};
+use super::{admission_guard::AdmissionGuard, decision::Decision, object::is_cancelled};
 use crate::{
     api::{
         AutonomyWindow, Execution, ExecutionPhase, ExecutionReason, ExecutionStatus, Plan, PlanPhase, Reason, Risk,
@@ -40,8 +40,8 @@ pub struct ObservedExecution<'a> {
     pub inventory: &'a Inventory,
     /// Whether a task of this process runs it now.
     pub running: bool,
-    /// Whether an admission policy checks the name of the person who decides.
-    pub guarded: bool,
+    /// Whether the admission policies check the name of the person who decides.
+    pub admission_guard: AdmissionGuard,
     /// The controller's clock.
     pub now: Timestamp,
 }

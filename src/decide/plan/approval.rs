@@ -135,7 +135,7 @@ impl PlanDecider<'_> {
             }
             return None;
         }
-        let window = window_for(Approved::Plan, plan, &approval.digest, &approval.token, self.observed.guarded);
+        let window = window_for(Approved::Plan, plan, &approval.digest, &approval.token, self.observed.admission_guard);
         if self.observed.windows.iter().any(|it| it.metadata.name == window.metadata.name) {
             // It exists and is not open: its own status says why, or it is about to open.
             return None;

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
+    admission_guard::AdmissionGuard,
     conditions::{ApprovalState, differs, set_conditions, set_guarded},
     coverage::{digest_of, open_windows},
     decision::{Decision, after},
@@ -47,8 +48,8 @@ pub struct ObservedPlan<'a> {
     pub tally: Tally,
     /// Whether a task of this process asks the model now.
     pub asking: bool,
-    /// Whether an admission policy checks the name of the person who decides.
-    pub guarded: bool,
+    /// Whether the admission policies check the name of the person who decides.
+    pub admission_guard: AdmissionGuard,
     /// The controller's clock.
     pub now: Timestamp,
 }
@@ -157,7 +158,7 @@ impl<'a> PlanDecider<'a> {
         let old = plan.status.as_ref();
         let generation = plan.metadata.generation;
         set_conditions(&mut self.status, &self.approval_state, generation, self.observed.now);
-        set_guarded(&mut self.status, self.observed.guarded, generation, self.observed.now);
+        set_guarded(&mut self.status, self.observed.admission_guard, generation, self.observed.now);
         // The counters are written once for each turn, or for each step of a plan without an agent.
         let counters_are_due = match effect {
             PlanEffect::Ask { .. } => true,

@@ -66,7 +66,7 @@ impl Case {
             turn: self.turn.as_ref(),
             tally: self.tally,
             asking: self.asking,
-            guarded: true,
+            admission_guard: AdmissionGuard::Up,
             now: at(self.now),
         })
     }

@@ -21,7 +21,7 @@ pub(super) struct Case {
     pub plan: Option<Plan>,
     pub windows: Vec<AutonomyWindow>,
     pub running: bool,
-    pub guarded: bool,
+    pub admission_guard: AdmissionGuard,
 }
 
 impl Case {
@@ -48,7 +48,7 @@ impl Case {
             plan: Some(plan),
             windows: Vec::new(),
             running: false,
-            guarded: true,
+            admission_guard: AdmissionGuard::Up,
         }
     }
 
@@ -88,7 +88,7 @@ impl Case {
             ended_windows: &ended,
             inventory: &inventory(),
             running: self.running,
-            guarded: self.guarded,
+            admission_guard: self.admission_guard,
             now: at(NOW),
         })
     }

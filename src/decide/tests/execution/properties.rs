@@ -97,9 +97,10 @@ prop_compose! {
         shown in prop::bool::weighted(0.7),
         words in (said(), said(), said()),
         windows in prop::collection::vec(window_kinds(), 0..4),
-        (running, guarded) in (prop::bool::weighted(0.3), any::<bool>()),
+        running in prop::bool::weighted(0.3),
+        admission_guard in pick(&[AdmissionGuard::Up, AdmissionGuard::Missing]),
     ) -> Case {
-        let mut case = Case { execution: an_execution("p-1-1", place, command), plan, windows: Vec::new(), running, guarded };
+        let mut case = Case { execution: an_execution("p-1-1", place, command), plan, windows: Vec::new(), running, admission_guard };
         case.execution.spec.declared_risk = declared;
         if shown {
             // What it shows once it waits.
@@ -265,7 +266,7 @@ fn the_cases_reach_every_answer() {
     use proptest::{strategy::ValueTree, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
     let mut seen = BTreeSet::new();
-    for _ in 0..2000 {
+    for _ in 0..4000 {
         let step = cases().new_tree(&mut runner).unwrap().current().decide();
         let effect = match step.effect {
             ExecutionEffect::Grant(window) => format!("grant {:?}", window.spec.class),

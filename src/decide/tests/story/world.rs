@@ -59,7 +59,7 @@ impl World {
             turn: self.turn.as_ref(),
             tally: Tally { iterations: self.turn.as_ref().map_or(0, |turn| turn.sequence), ..Tally::default() },
             asking: self.asking.is_some(),
-            guarded: true,
+            admission_guard: AdmissionGuard::Up,
             now: at(self.now),
         });
         let before = self.phase();
@@ -150,7 +150,7 @@ impl World {
             ended_windows: &ended,
             inventory: &inventory(),
             running: self.running.contains(name),
-            guarded: true,
+            admission_guard: AdmissionGuard::Up,
             now: at(self.now),
         });
         if step.effect == ExecutionEffect::Start && !self.check_start(name, step.status.as_ref().unwrap()) {
