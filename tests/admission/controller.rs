@@ -29,11 +29,11 @@ async fn start(account: &Access) -> Controller {
         .spawn()
         .unwrap();
     let mut log = BufReader::new(process.stderr.take().unwrap()).lines();
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     loop {
-        let Some(line) = log.next_line().await.unwrap() else { panic!("the controller ended at once: {said:#?}") };
+        let Some(line) = log.next_line().await.unwrap() else { panic!("the controller ended at once: {lines:#?}") };
         let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-        said.push(line);
+        lines.push(line);
         if let Some(address) = entry["fields"]["address"].as_str() {
             let health = format!("http://{address}");
             return Controller { _process: process, log, health };

@@ -1,4 +1,4 @@
-//! Approving, denying and confirming by annotation: with the right word, by the right person, in that person's name.
+//! Approving, denying and confirming by annotation: with the current token or phrase, by a person who may, in that person's name.
 
 use kube::api::{PatchParams, PostParams};
 use oikos::api::{APPROVE, APPROVED_BY, CONFIRM, DENY, Plan};
@@ -161,9 +161,9 @@ async fn an_old_token_cannot_be_replayed() {
     let plan = room.plan("web").await;
     decide(&room, &room.operator, &[(APPROVE, TOKEN)]).await.unwrap();
     room.set_token(&plan, "fedcba987654").await;
-    // Written again as it stands it changes nothing, and nothing is decided.
+    // Written again unchanged, the annotation is no decision.
     decide(&room, &room.operator, &[(APPROVE, TOKEN)]).await.unwrap();
-    // Taken away and set again it is a decision, and it names nothing.
+    // Removed and set again it is a decision, and it names no current token.
     let plans = room.plans(&room.operator);
     plans.patch("web", &PatchParams::default(), &without_annotation(APPROVE)).await.unwrap();
     let words = refusal(decide(&room, &room.operator, &[(APPROVE, TOKEN)]).await);

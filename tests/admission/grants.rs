@@ -1,4 +1,4 @@
-//! AutonomyWindows made by hand: the same verb as approving, in one's own name.
+//! AutonomyWindows that a person creates: they need the verb `approve`, and name that person.
 
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;

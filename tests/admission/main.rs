@@ -1,6 +1,6 @@
 //! The chart against a real API server: every admission rule, every role, every rule of the CRDs.
 //!
-//! But for one test no controller runs; where it would write a status, the test does, with the controller's account.
+//! In all but one of the tests no controller runs; the test writes the status with the controller's account instead.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

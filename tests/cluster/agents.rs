@@ -1,4 +1,5 @@
-//! Agents and models that are missing, wrong or odd: each is said clearly, nothing runs by it, and the plan can go on.
+//! Agents and models that are missing, wrong or odd: the status says which, nothing runs because of it, and the plan can
+//! go on.
 
 use oikos::api::{Blocked, BlockedReason, PlanPhase, PlanStatus, Role};
 use serde_json::json;

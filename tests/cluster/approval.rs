@@ -67,7 +67,7 @@ async fn a_plan_edited_after_its_approval_needs_a_new_one_before_its_next_step()
     lab.release();
     lab.execution_until("web-1-1", ExecutionPhase::Succeeded).await;
     lab.plan_until("web", PlanPhase::AwaitingApproval).await;
-    // The same annotation once more is no new decision: nothing refuses it, and nothing follows from it.
+    // Writing the same annotation again is no new decision: nothing refuses it, and nothing follows from it.
     lab.copied(&old.command).await;
     assert_eq!(lab.executions().await, ["web-1-1"]);
     lab.copied(&fresh.command).await.ok().unwrap();

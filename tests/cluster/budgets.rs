@@ -26,7 +26,7 @@ async fn cost(lab: &Lab, plan: &str, steps: usize) -> (usize, usize, usize) {
     let made = requests(lab).await.split_off(before);
     let lists: Vec<_> = made.iter().filter(|entry| entry.verb == "list").collect();
     assert!(lists.is_empty(), "nothing is listed in steady state: {lists:?}");
-    // The store may lag behind a write of our own; the decision is then made again and refused. Rarely, that is.
+    // Rarely the store lags behind a write of our own; then the decision is repeated, and the API server refuses it.
     let refused: Vec<_> = made.iter().filter(|it| it.is_write() && it.code >= 400).collect();
     assert!(refused.len() <= steps.len(), "{refused:#?}");
     let landed = |it: &&AuditEntry| it.is_write() && it.code < 400;

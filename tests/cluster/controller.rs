@@ -16,7 +16,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long the process may take to do what it is told.
+/// How long the process may take to answer or to end.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// A running controller. It is killed with the thread that started it, whatever happens.
@@ -70,7 +70,7 @@ impl Controller {
         timeout(LIMIT, found).await.unwrap_or_else(|_| panic!("the controller never said {text:?}"))
     }
 
-    /// Waits until every watch is in step and the guard was tried.
+    /// Waits until every watch has listed its objects and the guard was tried.
     pub async fn ready(&self) {
         self.logged("ready guarded=").await;
     }

@@ -175,7 +175,7 @@ async fn a_step_whose_end_cannot_be_known_reaches_the_agent_as_lost_and_is_not_r
     lab.agent_plan(json!({})).await;
     lab.approve("web").await;
     let attempt = lab.execution_until("web-1-1", ExecutionPhase::Running).await.attempt_id.unwrap();
-    // The supervisor is the process whose words are `oikos-step <attempt> …`.
+    // The supervisor is the process whose arguments are `oikos-step <attempt> …`.
     lab.on_host(&format!("kill -9 $(pgrep -f 'oikos-step [{}]{}')", &attempt[..1], &attempt[1..]));
     lab.release();
     lab.plan_until("web", PlanPhase::Succeeded).await;

@@ -1,5 +1,5 @@
 //! What every test starts from: one control plane for all, and for each test a namespace, a stand-in host of its own
-//! and a controller. Waiting is for the watch event that brings the wanted state, never for time to pass.
+//! and a controller. Tests wait for the watch event that brings the wanted state, never for time to pass.
 
 use std::{fmt::Debug, pin::pin, time::Duration};
 
@@ -43,7 +43,7 @@ pub async fn plane() -> &'static ControlPlane {
     READY.get_or_init(install).await
 }
 
-/// A namespace with a Host `pve`, and all who work there.
+/// A namespace with a Host `pve`, its stand-in, and the controller that works there.
 pub struct Lab {
     pub plane: &'static ControlPlane,
     pub namespace: String,

@@ -60,11 +60,11 @@ async fn without_the_policies_a_grant_says_that_nobody_vouches_for_its_maker() {
     // Nothing refuses a wrong value now; the controller does not act on it and says which line is right.
     lab.plan_until("web", PlanPhase::AwaitingApproval).await;
     lab.kubectl(&["annotate", "plan", "web", "oikos.dev/approve=true"]).await.ok().unwrap();
-    let told = |plan: &Plan| {
+    let mismatch_is_shown = |plan: &Plan| {
         let conditions = plan.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
         conditions.iter().any(|it| it.reason == "TokenMismatch" && it.message.contains("annotate plan web"))
     };
-    lab.until("web", "TokenMismatch", told).await;
+    lab.until("web", "TokenMismatch", mismatch_is_shown).await;
     assert!(lab.windows().await.is_empty());
     lab.approve("web").await;
     lab.plan_until("web", PlanPhase::Succeeded).await;
@@ -75,7 +75,7 @@ async fn without_the_policies_a_grant_says_that_nobody_vouches_for_its_maker() {
 async fn an_object_that_cannot_be_decoded_does_not_stop_the_rest() {
     let plane = own_plane(&[]).await;
     let mut lab = Lab::on(plane, "undecodable").await;
-    // As after a downgrade: what is stored is more than this controller knows.
+    // As after a downgrade: the stored object has values that this controller does not know.
     let open = json!([{
         "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema",
         "value": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},

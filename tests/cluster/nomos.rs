@@ -8,7 +8,7 @@ use testbed::model::{ModelServer, Scenario};
 
 use crate::harness::Lab;
 
-/// The key that the scripted model takes.
+/// The API key that the scripted model accepts.
 const KEY: &str = "scripted-key";
 
 /// The reply of a rule that goes on to verify the goal.
@@ -54,7 +54,7 @@ impl Lab {
         messages
     }
 
-    /// What an operator writes to a plan that waits for words.
+    /// Answers, as the operator, a plan that waits for an answer.
     pub async fn say(&self, sequence: u32, text: &str) {
         let plan = self.api::<Plan>().get("web").await.unwrap();
         let name = format!("answer-{sequence}");

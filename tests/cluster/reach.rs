@@ -1,4 +1,4 @@
-//! Hosts that cannot be reached: each reason is said on the Host and on the step, in words that say what to do.
+//! Hosts that cannot be reached: the reason stands on the Host and on the step, with what to do about it.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Holding, going on and stopping while a plan runs.
+//! Pausing, resuming and cancelling while a plan runs.
 
 use oikos::api::{ExecutionPhase, Plan, PlanPhase};
 use serde_json::json;

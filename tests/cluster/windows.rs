@@ -1,4 +1,4 @@
-//! Windows that end while a plan runs, that a person makes, and that come too late.
+//! Windows that end while a plan runs, that a person creates, and that open too late.
 
 use oikos::api::{AutonomyWindow, ExecutionPhase, ExecutionReason, GrantVia, Plan, PlanPhase, PlanStatus, WindowPhase};
 use serde_json::{Value, json};
@@ -121,8 +121,8 @@ async fn a_window_with_a_token_of_the_past_is_revoked_and_starts_nothing() {
     lab.kubectl(&["annotate", "plan", "web", &deny]).await.ok().unwrap();
     lab.plan_until("web", PlanPhase::Denied).await;
     lab.apply(&grant(&lab, &old).await).await;
-    let judged = |it: &AutonomyWindow| it.status.is_some();
-    let window = lab.until(&format!("web-{old}"), "a status", judged).await.status.unwrap();
+    let has_status = |window: &AutonomyWindow| window.status.is_some();
+    let window = lab.until(&format!("web-{old}"), "a status", has_status).await.status.unwrap();
     assert_eq!(window.phase, WindowPhase::Revoked);
     assert_eq!(window.message.as_deref(), Some("its name does not carry the plan's current token"));
     lab.plan_until("web", PlanPhase::Denied).await;

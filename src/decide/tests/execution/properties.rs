@@ -163,7 +163,7 @@ fn add_window(
     });
 }
 
-/// The leave under which a step may start now: the windows that are open for the plan as it stands.
+/// What allows a step to start now: the windows that are open for the plan as it stands.
 fn open_now(case: &Case) -> BTreeMap<String, WindowClass> {
     let Some(plan) = &case.plan else { return BTreeMap::new() };
     let open = case.windows.iter().filter(|it| {

@@ -17,7 +17,7 @@ fn a_step_that_has_not_started_follows_what_the_plan_says() {
     type Change = fn(&mut Case);
     let unchanged: Change = |_| {};
     let table: [(&str, Change, &str, Option<ExecutionPhase>); 14] = [
-        ("looking needs nobody's leave", unchanged, LOOKS, Some(Starting)),
+        ("a read needs no approval", unchanged, LOOKS, Some(Starting)),
         ("changing waits for a window", unchanged, CHANGES, Some(AwaitingApproval)),
         ("destroying waits for a phrase", unchanged, DESTROYS, Some(AwaitingApproval)),
         ("what never ends is refused", unchanged, NEVER_ENDS, Some(Refused)),
@@ -52,12 +52,12 @@ fn a_step_that_has_not_started_follows_what_the_plan_says() {
             Some(Cancelled),
         ),
         (
-            "a step whose grant was taken back is settled",
+            "a step whose grant was revoked is ended",
             |case| case.plan().status.as_mut().unwrap().approval.as_mut().unwrap().granted = None,
             CHANGES,
             Some(Denied),
         ),
-        ("a task that has not left yet is waited for", |case| case.running = true, LOOKS, None),
+        ("a task that is still registered is waited for", |case| case.running = true, LOOKS, None),
         ("an unknown place is refused", |case| case.execution.spec.target = target("lxc:ghost"), LOOKS, Some(Refused)),
     ];
     for (sentence, change, command, expected) in table {

@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn whatever_happens_nothing_starts_without_leave_and_all_settles((agent, events) in stories()) {
+    fn whatever_happens_nothing_starts_unless_something_allows_it_and_all_settles((agent, events) in stories()) {
         tell(agent, &events);
     }
 
