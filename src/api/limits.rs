@@ -20,15 +20,15 @@ pub const MOST_HOST_KEYS: usize = 8;
 /// Protected guests of one Host.
 pub const MOST_PROTECTED_GUESTS: usize = 256;
 
-/// Seconds that a window lasts at the least, at the most, and without another wish.
+/// The shortest window that a plan may ask for, in seconds.
 pub const LEAST_WINDOW_SECONDS: u32 = 10;
-/// See [`LEAST_WINDOW_SECONDS`].
+/// The longest window, in seconds; also the length of one for which the plan gives none.
 pub const MOST_WINDOW_SECONDS: u32 = 1800;
-/// Seconds that a window for destruction lasts at the most.
+/// The longest window for destruction, in seconds.
 pub const MOST_DESTRUCTIVE_WINDOW_SECONDS: u32 = 900;
-/// Seconds that a step may run without another wish.
+/// How long a step may run when its author gives no limit, in seconds.
 pub const DEFAULT_TIMEOUT_SECONDS: u32 = 600;
-/// Seconds that a step may run at the most.
+/// The longest limit that a step may have, in seconds.
 pub const MOST_TIMEOUT_SECONDS: u32 = 7200;
 /// How often a read-only step is tried when its connection breaks.
 pub const READ_ATTEMPTS: u32 = 3;
@@ -69,7 +69,7 @@ pub const LONGEST_WINDOW_MESSAGE: usize = 1024;
 pub const LONGEST_PLAN_TEXT: usize = 16_384;
 /// Head and tail of one captured stream.
 pub const LONGEST_OUTPUT: usize = 16_384;
-/// A condition's message, where ours ends; Kubernetes allows 32,768.
+/// A condition's message as we write it; Kubernetes would allow 32,768 characters.
 pub const LONGEST_CONDITION_MESSAGE: usize = 1024;
 /// An Event's note, which Kubernetes limits to 1024 bytes.
 pub const LONGEST_EVENT_NOTE: usize = 1000;

@@ -15,7 +15,6 @@ mod executions;
 mod guard;
 mod health;
 mod hosts;
-mod inline;
 mod objects;
 mod plans;
 #[cfg(test)]
@@ -25,6 +24,7 @@ mod step_report;
 mod step_task;
 mod stores;
 mod tasks;
+mod tool_answers;
 mod transcript;
 mod turn_task;
 mod watch;

@@ -12,8 +12,8 @@ use super::{
     credentials::agent_of,
     effects::create,
     error::{ControllerError, LookupError, call},
-    inline,
     objects::{is_turn, message_of},
+    tool_answers,
     transcript::CLOSING,
 };
 use crate::{
@@ -89,7 +89,8 @@ async fn take(
             let tools = closing.is_none();
             match transcript.ask(&model, system, max_tokens, tools).await {
                 Ok(reply) => {
-                    let results = inline::answers(context, &namespace, &reply.calls, &transcript.executions).await;
+                    let results =
+                        tool_answers::answers(context, &namespace, &reply.calls, &transcript.executions).await;
                     said(plan, sequence, reply, results, closing.is_some())
                 }
                 Err(reason) => note(plan, sequence, reason),

@@ -6,10 +6,13 @@ use super::{
     decision::{Decision, Notice, Severity, after},
     object::uid,
 };
-use crate::api::{
-    AutonomyWindow, AutonomyWindowStatus, EventReason, Execution, ExecutionPhase, Plan, WindowClass, WindowPhase,
-    limits::{MOST_DESTRUCTIVE_WINDOW_SECONDS, MOST_WINDOW_SECONDS},
-    names::window_name,
+use crate::{
+    api::{
+        AutonomyWindow, AutonomyWindowStatus, EventReason, Execution, ExecutionPhase, Plan, WindowClass, WindowPhase,
+        limits::{MOST_DESTRUCTIVE_WINDOW_SECONDS, MOST_WINDOW_SECONDS},
+        names::window_name,
+    },
+    policy::Phrase,
 };
 
 /// What is known of a window.
@@ -116,15 +119,11 @@ fn unconfirmed(observed: &ObservedWindow<'_>, name: &str) -> Option<Objection> {
         .and_then(|execution| execution.status.as_ref())
         .filter(|status| status.phase == ExecutionPhase::AwaitingApproval)
         .and_then(|status| status.approval.as_ref()?.phrase.as_deref());
-    let mut words = phrase.unwrap_or_default().split(' ').skip(1);
-    let fits = match (words.next(), words.next(), spec.targets.first()) {
-        (Some(target), Some(code), Some(granted)) => {
-            *target == granted.to_string() && name == window_name(&spec.plan_ref.name, code)
-        }
-        _ => false,
-    };
+    let is_confirmed = phrase.and_then(Phrase::parse).is_some_and(|phrase| {
+        spec.targets.first() == Some(&phrase.target) && name == window_name(&spec.plan_ref.name, &phrase.code)
+    });
     let why = "no destructive step waits for exactly this grant";
-    (!fits).then(|| Objection::Never(why.to_owned()))
+    (!is_confirmed).then(|| Objection::Never(why.to_owned()))
 }
 
 fn stay_open_or_end(observed: &ObservedWindow<'_>, status: &AutonomyWindowStatus) -> WindowDecision {

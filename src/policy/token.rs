@@ -1,5 +1,7 @@
 //! Digests and tokens: what an approval names.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 use crate::api::{
@@ -71,9 +73,27 @@ pub fn phrase_code(execution_uid: &str, command: &str, nonce: &str) -> String {
     short_sha256(&canonical_bytes(&json!({"uid": execution_uid, "command": command, "nonce": nonce})), 8)
 }
 
-/// The phrase to type: verb, target, code.
-pub fn phrase(target: &Target, code: &str) -> String {
-    format!("destroy {target} {code}")
+/// What a person types to confirm a destructive step: `destroy <target> <code>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phrase {
+    /// What may be destroyed.
+    pub target: Target,
+    /// Makes the phrase fit one Execution only, and once; see [`phrase_code`].
+    pub code: String,
+}
+
+impl Phrase {
+    /// The phrase in this text, if it is one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (target, code) = text.strip_prefix("destroy ")?.split_once(' ')?;
+        Some(Self { target: target.parse().ok()?, code: code.to_owned() })
+    }
+}
+
+impl fmt::Display for Phrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "destroy {} {}", self.target, self.code)
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +159,16 @@ mod tests {
         };
         assert_ne!(plan_digest("uid", &spec(), &[step]), before, "the effective risk");
         assert_ne!(plan_digest("other", &spec(), &[]), plan_digest("uid", &spec(), &[]), "the uid");
+    }
+
+    #[test]
+    fn a_phrase_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let phrase = Phrase { target: "lxc:web".parse().unwrap(), code: "3f9c01ab".to_owned() };
+        assert_eq!(phrase.to_string(), "destroy lxc:web 3f9c01ab");
+        assert_eq!(Phrase::parse(&phrase.to_string()), Some(phrase));
+        for text in ["", "true", "destroy", "destroy lxc:web", "destroy web 3f9c01ab", "keep lxc:web 3f9c01ab"] {
+            assert_eq!(Phrase::parse(text), None, "{text:?}");
+        }
     }
 
     #[test]

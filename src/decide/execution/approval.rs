@@ -14,7 +14,7 @@ use crate::{
         grant::{Approved, confirmation_command, step_approval_command, window_for},
         object::{annotation, uid},
     },
-    policy::{phrase, phrase_code},
+    policy::{Phrase, phrase_code},
 };
 
 pub(super) fn await_window(
@@ -53,15 +53,14 @@ pub(super) fn await_phrase(
     status: ExecutionStatus,
 ) -> ExecutionDecision {
     let execution = observed.execution;
-    let shown = status.approval.as_ref().and_then(|approval| approval.phrase.clone());
-    let wanted = shown.unwrap_or_else(|| {
+    let shown = status.approval.as_ref().and_then(|approval| Phrase::parse(approval.phrase.as_deref()?));
+    let phrase = shown.unwrap_or_else(|| {
         let approval = plan.status.as_ref().and_then(|status| status.approval.as_ref());
         let nonce = approval.map(|approval| approval.nonce.as_str()).unwrap_or_default();
         let command = execution.spec.run.as_ref().map_or("", |run| run.command.as_str());
-        phrase(&target, &phrase_code(uid(execution), command, nonce))
+        Phrase { target: target.clone(), code: phrase_code(uid(execution), command, nonce) }
     });
-    let code = wanted.rsplit(' ').next().unwrap_or_default();
-    match observed.ended_windows.get(&window_name(&execution.spec.plan_ref.name, code)) {
+    match observed.ended_windows.get(&window_name(&execution.spec.plan_ref.name, &phrase.code)) {
         Some(WindowPhase::Revoked) => return end_as_revoked(observed, status),
         Some(WindowPhase::Expired) => {
             let message = "the window that was confirmed for this step ended before it could start; nothing ran";
@@ -70,13 +69,15 @@ pub(super) fn await_phrase(
         }
         Some(WindowPhase::Active) | None => {}
     }
-    if annotation(execution, CONFIRM) == Some(wanted.as_str()) && status.approval.is_some() {
-        let window = window_for(Approved::Destruction(execution, target), plan, digest, code, observed.admission_guard);
+    let text = phrase.to_string();
+    if annotation(execution, CONFIRM) == Some(text.as_str()) && status.approval.is_some() {
+        let approved = Approved::Destruction(execution, target);
+        let window = window_for(approved, plan, digest, &phrase.code, observed.admission_guard);
         return Decision::effect(ExecutionEffect::Grant(Box::new(window)));
     }
-    let command = confirmation_command(execution, &wanted);
+    let command = confirmation_command(execution, &text);
     let message = format!("destructive, and not named in the approved plan; a person has to confirm it: {command}");
-    let approval = ExecutionApproval { token: None, command, phrase: Some(wanted) };
+    let approval = ExecutionApproval { token: None, command, phrase: Some(text) };
     await_person(observed, status, approval, Reason::new(ExecutionReason::ConfirmationNeeded, message))
 }
 
