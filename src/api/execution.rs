@@ -113,8 +113,9 @@ pub struct ExecutionStatus {
     /// How to approve it, while it waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ExecutionApproval>,
-    /// How many starts were tried. A step that changes anything is started at most once: a further attempt follows only
-    /// when the host has said that the earlier one never started and never will.
+    /// How many starts were tried. A step that only reads is tried up to three times. A step that changes anything is
+    /// started at most once: a further attempt follows only when the host has said that the earlier one never started
+    /// and never will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The name of the run directory on the target: `<uid>-<attempt>`.

@@ -1,12 +1,14 @@
 //! Execution: observe, decide, claim, hand over to the task that runs it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use kube::{
     Api,
     core::DeserializeGuard,
     runtime::{controller::Action, reflector::ObjectRef},
 };
+
+use tokio_util::sync::CancellationToken;
 
 use super::{
     attempt::Mode,
@@ -18,9 +20,12 @@ use super::{
     stores::MaybeInvalid,
 };
 use crate::{
-    api::{AutonomyWindow, Execution, Plan, WindowPhase},
-    decide::{self, ExecutionEffect, ObservedExecution},
+    api::{Authority, AutonomyWindow, Execution, Plan, WindowPhase},
+    decide::{self, Adoption, ExecutionEffect, ObservedExecution},
 };
+
+/// How soon an Execution is reconciled again whose window was revoked or removed while it was decided.
+const AFTER_REVOCATION: Duration = Duration::from_secs(1);
 
 /// Reconciles one Execution.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>) -> Result<Action, ControllerError> {
@@ -54,7 +59,7 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>
         if decision.effect == ExecutionEffect::Start
             && !is_still_open(&context, &namespace, status.authority.as_ref()).await?
         {
-            return Ok(Action::requeue(std::time::Duration::from_secs(1)));
+            return Ok(Action::requeue(AFTER_REVOCATION));
         }
         execution.status = Some(status);
         execution = replace_status(&executions, "writing an execution's status", &execution).await?;
@@ -62,20 +67,32 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>
             context.announce(&execution, notice).await;
         }
     }
-    match decision.effect {
+    carry_out(&context, &namespace, execution, decision.effect).await?;
+    Ok(requeue(decision.again_at, now))
+}
+
+async fn carry_out(
+    context: &Arc<Context>,
+    namespace: &str,
+    execution: Execution,
+    effect: ExecutionEffect,
+) -> Result<(), ControllerError> {
+    match effect {
         ExecutionEffect::None => {}
-        ExecutionEffect::Stop => context.steps.stop(&uid),
-        ExecutionEffect::Grant(mut window) => {
-            window.metadata.namespace = Some(namespace.clone());
-            create(&context.api::<AutonomyWindow>(&namespace), "creating a window", &window).await?;
+        ExecutionEffect::Stop => context.steps.stop(execution.metadata.uid.as_deref().unwrap_or_default()),
+        ExecutionEffect::Grant(window) => {
+            create(&context.api::<AutonomyWindow>(namespace), "creating a window", &window).await?;
         }
-        ExecutionEffect::Start => start_task(&context, execution, Mode::Start, Stop::OnRequest),
-        ExecutionEffect::Adopt { stop } => {
-            let stop = if stop { Stop::AtOnce } else { Stop::OnRequest };
-            start_task(&context, execution, Mode::Adopt, stop);
+        ExecutionEffect::Start => start_task(context, execution, Mode::Start, CancellationToken::new()),
+        ExecutionEffect::Adopt(adoption) => {
+            let cancel = CancellationToken::new();
+            if adoption == Adoption::Stop {
+                cancel.cancel();
+            }
+            start_task(context, execution, Mode::Adopt, cancel);
         }
     }
-    Ok(requeue(decision.again_at, now))
+    Ok(())
 }
 
 fn ended_window(window: &AutonomyWindow) -> Option<(String, WindowPhase)> {
@@ -88,7 +105,7 @@ fn ended_window(window: &AutonomyWindow) -> Option<(String, WindowPhase)> {
 async fn is_still_open(
     context: &Context,
     namespace: &str,
-    authority: Option<&crate::api::Authority>,
+    authority: Option<&Authority>,
 ) -> Result<bool, ControllerError> {
     let Some(name) = authority.and_then(|authority| authority.name.as_deref()) else {
         return Ok(true);
@@ -100,27 +117,14 @@ async fn is_still_open(
     }))
 }
 
-/// When the task of a step stops it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    /// Once that is requested.
-    OnRequest,
-    /// As soon as it is found.
-    AtOnce,
-}
-
-fn start_task(context: &Arc<Context>, execution: Execution, mode: Mode, stop: Stop) {
+fn start_task(context: &Arc<Context>, execution: Execution, mode: Mode, cancel: CancellationToken) {
     let uid = execution.metadata.uid.clone().unwrap_or_default();
     let reference = ObjectRef::from_obj(&DeserializeGuard(Ok(execution.clone())));
     let (wake, work) = (context.wake_execution.clone(), context.clone());
     context.steps.start(
         &uid,
-        move |cancel| async move {
-            if stop == Stop::AtOnce {
-                cancel.cancel();
-            }
-            step_task::run(work, execution, mode, cancel).await;
-        },
+        cancel,
+        move |cancel| step_task::run(work, execution, mode, cancel),
         move || {
             // The receiver lives as long as the process; when it is gone, nobody is to be woken.
             let _ = wake.send(reference);

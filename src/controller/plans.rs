@@ -8,6 +8,8 @@ use kube::{
     runtime::{controller::Action, reflector::ObjectRef},
 };
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
     context::{Context, now},
     credentials::agent_of,
@@ -77,8 +79,7 @@ async fn carry_out(
         PlanEffect::None => {}
         PlanEffect::StopAsking => context.turns.stop(&uid),
         PlanEffect::Revoke(name) => revoke(&context.api::<AutonomyWindow>(namespace), &name).await?,
-        PlanEffect::Grant(mut window) => {
-            window.metadata.namespace = Some(namespace.to_owned());
+        PlanEffect::Grant(window) => {
             create(&context.api::<AutonomyWindow>(namespace), "creating a window", &window).await?;
         }
         PlanEffect::Execute(execution) => {
@@ -89,6 +90,7 @@ async fn carry_out(
             let (wake, work) = (context.wake_plan.clone(), context.clone());
             context.turns.start(
                 &uid,
+                CancellationToken::new(),
                 move |cancel| turn_task::run(work, plan, sequence, closing, cancel),
                 move || {
                     // The receiver lives as long as the process; when it is gone, nobody is to be woken.

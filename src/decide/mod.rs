@@ -22,7 +22,7 @@ pub use admission_guard::AdmissionGuard;
 pub use coverage::open_windows;
 pub use decision::{Decision, Notice, Severity};
 pub use execution::{
-    ExecutionEffect, ObservedExecution, StepEnd, StepResult, decide_execution, execution_result, show_running,
+    Adoption, ExecutionEffect, ObservedExecution, StepEnd, StepResult, decide_execution, execution_result, show_running,
 };
 pub use plan::{ObservedPlan, PlanEffect, decide_plan};
 pub use turn::{Tally, Turn, TurnEnd};

@@ -54,15 +54,21 @@ pub enum ExecutionEffect {
     None,
     /// Start it; the status written before is the claim.
     Start,
-    /// Find out what became of it, and stop it if `stop`.
-    Adopt {
-        /// Whether it is to be stopped.
-        stop: bool,
-    },
+    /// Find out what became of an attempt that an earlier process may have started.
+    Adopt(Adoption),
     /// Stop the task that runs it.
     Stop,
     /// Create this window: a person approved or confirmed the step.
     Grant(Box<AutonomyWindow>),
+}
+
+/// What is done with an adopted attempt that still runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adoption {
+    /// It is followed to its end.
+    Follow,
+    /// It is stopped.
+    Stop,
 }
 
 /// A decision about an Execution.
@@ -123,7 +129,7 @@ fn decide_unattended(
     let stop = is_to_stop(plan) || status.phase == ExecutionPhase::Cancelling;
     let read_only = status.risk.as_ref().is_some_and(|risk| risk.class == Risk::ReadOnly);
     if !read_only {
-        return Decision::effect(ExecutionEffect::Adopt { stop });
+        return Decision::effect(ExecutionEffect::Adopt(if stop { Adoption::Stop } else { Adoption::Follow }));
     }
     if stop {
         let reason = Reason::new(ExecutionReason::PlanCancelled, "the plan was cancelled");

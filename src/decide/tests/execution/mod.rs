@@ -103,7 +103,7 @@ impl Case {
         if let Some(status) = &step.status {
             next.execution.status = Some(status.clone());
         }
-        next.running |= matches!(step.effect, ExecutionEffect::Start | ExecutionEffect::Adopt { .. });
+        next.running |= matches!(step.effect, ExecutionEffect::Start | ExecutionEffect::Adopt(_));
         next
     }
 }

@@ -218,7 +218,7 @@ proptest! {
                 }
             }
         }
-        if let ExecutionEffect::Adopt { .. } = step.effect {
+        if let ExecutionEffect::Adopt(_) = step.effect {
             prop_assert!(!case.running && case.status().phase != ExecutionPhase::Pending);
         }
     }
@@ -250,13 +250,13 @@ proptest! {
     fn a_decision_settles_with_its_own_write(case in cases()) {
         let first = case.decide();
         let mut then = case.then(&first);
-        if let ExecutionEffect::Adopt { stop: true } = first.effect {
+        if let ExecutionEffect::Adopt(Adoption::Stop) = first.effect {
             // It is found again in order to be stopped, and then that is shown.
             then = then.then(&then.decide());
         }
         let second = then.decide();
         prop_assert_eq!(&second.status, &None, "after {:?}", first);
-        let begins = matches!(second.effect, ExecutionEffect::Start | ExecutionEffect::Adopt { .. });
+        let begins = matches!(second.effect, ExecutionEffect::Start | ExecutionEffect::Adopt(_));
         prop_assert!(!begins, "after {:?}", first);
     }
 }
@@ -280,8 +280,8 @@ fn the_cases_reach_every_answer() {
         "None",
         "Start",
         "Stop",
-        "Adopt { stop: true }",
-        "Adopt { stop: false }",
+        "Adopt(Stop)",
+        "Adopt(Follow)",
         "grant Assent",
         "grant Destructive",
         "ConfirmationNeeded",

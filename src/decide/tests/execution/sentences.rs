@@ -89,9 +89,9 @@ fn a_started_step_is_stopped_found_again_or_left_alone() {
         (Running, true, true, true, Stop, Some(Cancelling)),
         // The answer to the write may have been lost: the stop is sent again, it does no harm.
         (Cancelling, false, true, true, Stop, None),
-        (Starting, false, false, false, Adopt { stop: false }, None),
-        (Running, false, false, true, Adopt { stop: true }, None),
-        (Cancelling, false, false, true, Adopt { stop: true }, None),
+        (Starting, false, false, false, Adopt(Adoption::Follow), None),
+        (Running, false, false, true, Adopt(Adoption::Stop), None),
+        (Cancelling, false, false, true, Adopt(Adoption::Stop), None),
         (Starting, true, false, false, Start, Some(Starting)),
         (Running, true, false, true, Nothing, Some(Cancelled)),
         (Cancelling, true, false, true, Nothing, Some(Cancelled)),

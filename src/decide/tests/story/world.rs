@@ -163,7 +163,7 @@ impl World {
         }
         match step.effect {
             ExecutionEffect::None => {}
-            ExecutionEffect::Start | ExecutionEffect::Adopt { .. } => changed |= self.running.insert(name.to_owned()),
+            ExecutionEffect::Start | ExecutionEffect::Adopt(_) => changed |= self.running.insert(name.to_owned()),
             ExecutionEffect::Stop => {
                 changed = true;
                 self.end(name, StepEnd::Cancelled);
