@@ -50,6 +50,13 @@ const INERT: &[&str] = &[
     "DOCKER_BUILDKIT",
     "DOCKER_CLI_HINTS",
     "SOURCE_DATE_EPOCH",
+    "PGPASSWORD",
+    "PGUSER",
+    "PGDATABASE",
+    "PGPORT",
+    "PGCONNECT_TIMEOUT",
+    "MYSQL_PWD",
+    "REDISCLI_AUTH",
 ];
 
 /// Names whose value is code, selects code, or is another system.

@@ -311,6 +311,9 @@ pub fn word(judge: &mut Judge, case: &Case<'_, '_, '_>, kind: Kind, word: &Word<
             let host = word.text.rsplit('@').next().unwrap_or("").to_owned();
             judge.affects_host(Some(&Word { text: host.into(), ..borrow(word) }));
             judge.find(Risk::ConfigMutation, format!("{name}:other-system"), "runs on another system", None);
+            if judge.input != Input::Closed && judge.sensitive() {
+                judge.find(Risk::Destructive, format!("{name}:sends-secret"), "sends a secret away", None);
+            }
             if word.may_be_option() {
                 judge.find(
                     Risk::Destructive,

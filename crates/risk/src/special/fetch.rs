@@ -36,13 +36,17 @@ pub fn fetch(judge: &mut Judge, case: &Case<'_, '_, '_>) {
                 changing |= !matches!(value.literal(), Some("GET" | "HEAD" | "OPTIONS"));
             }
             "d" | "--data" | "--data-raw" | "--data-binary" | "--data-urlencode" | "--data-ascii" | "--json" | "F"
-            | "--form" | "T" | "--upload-file" | "--post-file" | "--body-file" | "--post-data" | "--body-data" => {
+            | "--form" | "--variable" | "--url-query" | "T" | "--upload-file" | "--post-file" | "--body-file"
+            | "--post-data" | "--body-data" => {
                 body(judge, name, given.opt.name, value);
-                changing |= !(asks && (given.opt.name == "d" || given.opt.name.starts_with("--data")));
+                let query = matches!(given.opt.name, "--variable" | "--url-query");
+                changing |= !(query || asks && (given.opt.name == "d" || given.opt.name.starts_with("--data")));
             }
             "w" | "--write-out" if value.text.contains("%output") || value.value != Value::Known => {
                 judge.find(Risk::Destructive, "curl:write-out", "may write a file", None);
             }
+            // Without `=` it is a file of cookies, which are sent.
+            "b" | "--cookie" if !value.text.contains('=') => body(judge, name, "--post-file", value),
             "b" | "--cookie" | "--etag-compare" => judge.reads(value),
             "o" | "--output" | "O" | "--output-document" if !value.is("-") => judge.writes(value, name),
             _ => {}
@@ -84,9 +88,12 @@ fn method(judge: &mut Judge, name: &str, value: &Word<'_>) {
 fn body(judge: &mut Judge, name: &str, option: &str, value: &Word<'_>) {
     let text = value.text.as_ref();
     let whole = matches!(option, "T" | "--upload-file" | "--post-file" | "--body-file");
-    let encoded = option == "--data-urlencode";
+    let encoded = matches!(option, "--data-urlencode" | "--variable" | "--url-query");
+    let form = matches!(option, "F" | "--form");
+    let text = if form { text.split(';').next().unwrap_or("") } else { text };
+    let included = text.split_once("=<").filter(|_| form).map(|(_, file)| file);
     let file = text.split_once('@').filter(|(key, _)| key.is_empty() || key.ends_with('=') || encoded);
-    let file = file.map(|(_, file)| file);
+    let file = file.map(|(_, file)| file).or(included);
     let file = if whole { Some(text) } else { file };
     if file == Some("-") && judge.sensitive() {
         return judge.find(Risk::Destructive, format!("{name}:sends-secret"), "sends a secret away", None);

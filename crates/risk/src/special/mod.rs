@@ -12,12 +12,14 @@ mod fetch;
 mod interpreter;
 mod looking;
 mod mongo;
+mod named_code;
 mod proxmox;
 mod raid;
 mod redis;
 mod sed;
 mod shell;
 mod storage;
+mod target;
 mod value;
 
 use super::{judge::Judge, rule::Case, word::Word};
@@ -94,6 +96,7 @@ pub fn read(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>) -> bool {
         "qm-guest-cmd" => proxmox::guest_command(judge, case),
         "firewall" => expression::firewall(judge, case),
         "raid" => raid::raid(judge, case),
+        "sends-input" => target::sends_input(judge, case),
         _ => return false,
     }
     true
@@ -130,6 +133,20 @@ pub const VALUES: &[&str] = &[
     "debugfs",
     "show",
     "jump",
+    "archive",
+    "checkpoint",
+    "dd-operand",
+    "growth",
+    "zfs-property",
+    "sent-file",
+    "format",
+    "document",
+    "picture",
+    "shell-option",
+    "macro",
+    "trace-file",
+    "git-source",
+    "git-setting",
 ];
 
 /// Judges an option's value by the rule of this name.
@@ -164,6 +181,20 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "show" => looking::show(judge, word),
         "jump" => looking::jump(judge, word),
         "peer" => looking::peer(judge, case, word),
+        "archive" => target::archive(judge, case, word),
+        "checkpoint" => target::checkpoint(judge, word),
+        "dd-operand" => target::dd_operand(judge, case, word),
+        "growth" => target::growth(judge, case, word),
+        "zfs-property" => target::zfs_property(judge, word),
+        "sent-file" => target::sent_file(judge, case, word),
+        "format" => named_code::format(judge, case, word),
+        "document" => named_code::document(judge, case, word),
+        "picture" => named_code::picture(judge, case, word),
+        "shell-option" => named_code::shell_option(judge, case, word),
+        "macro" => named_code::macro_name(judge, case, word),
+        "git-source" => named_code::git_source(judge, word),
+        "git-setting" => named_code::git_setting(judge, case, word),
+        "trace-file" => named_code::trace_file(judge, case, word),
         _ => {}
     }
 }

@@ -1,8 +1,10 @@
 //! Values and operands whose meaning decides: options of ssh and apt, bind mounts, compose verbs.
 
+use super::target;
 use crate::{
     Locus, Risk, environment,
     judge::Judge,
+    options::borrow,
     paths,
     rule::{Case, general},
     table::Kind,
@@ -75,8 +77,12 @@ pub fn apt_option(judge: &mut Judge, word: &Word<'_>) {
 
 /// A header of an HTTP request: `@file` reads one.
 pub fn header(judge: &mut Judge, word: &Word<'_>) {
-    if word.text.starts_with('@') {
+    if let Some(file) = word.text.strip_prefix('@') {
         judge.find(Risk::ConfigMutation, "curl:header-file", "sends what stands in a file", None);
+        if paths::is_secret(file, word.value == Value::Known) {
+            judge.shows_secrets();
+            judge.find(Risk::Destructive, "curl:sends-secret", format!("sends {file} away"), None);
+        }
     }
     let low = word.text.to_ascii_lowercase();
     if low.starts_with("authorization") || low.contains("token") || low.starts_with("cookie") {
@@ -93,7 +99,23 @@ pub fn socket(judge: &mut Judge, word: &Word<'_>) {
 
 /// `systemd-run -p NAME=VALUE`.
 pub fn run_property(judge: &mut Judge, word: &Word<'_>) {
-    let name = word.text.split('=').next().unwrap_or("");
+    let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+    match name {
+        "Environment" => {
+            for setting in value.split_whitespace().map(|part| part.trim_matches(['"', '\''])) {
+                run_environment(judge, &Word { text: setting.into(), ..borrow(word) });
+            }
+        }
+        "PassEnvironment" => {
+            for name in value.split_whitespace() {
+                run_environment(judge, &Word { text: name.into(), ..borrow(word) });
+            }
+        }
+        "EnvironmentFile" => {
+            judge.find(Risk::Destructive, "systemd-run:property", format!("{value} may set any variable"), None);
+        }
+        _ => {}
+    }
     if name.starts_with("Exec") || name.starts_with("OnFailure") || name.contains("Root") || word.value != Value::Known
     {
         judge.find(Risk::Destructive, "systemd-run:property", format!("{} may execute something", word.shown()), None);
@@ -276,6 +298,11 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     }
 }
 
+/// The system in `host:path`.
+fn remote_host<'w>(word: &'w Word<'_>) -> Option<&'w str> {
+    word.text.split_once(':').filter(|(host, _)| !host.contains('/')).map(|(host, _)| host)
+}
+
 /// `rsync`: another system in an operand, a device or protected directory as target.
 pub fn rsync(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
@@ -286,6 +313,12 @@ pub fn rsync(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         }
     }
     let pretends = case.pretends();
+    if let Some((target, sources)) = case.args.operands.split_last()
+        && remote_host(target).is_some()
+        && !pretends
+    {
+        sources.iter().for_each(|source| target::sent_file(judge, case, source));
+    }
     if let Some(target) = case.args.operands.last().filter(|word| !word.text.contains(':') && !pretends) {
         judge.writes(target, "rsync");
     }
@@ -305,21 +338,15 @@ pub fn interval(judge: &mut Judge, case: &Case<'_, '_, '_>) {
 /// `scp`: a secret that leaves the system cannot be called back.
 pub fn copy_away(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
-    let remote = |word: &Word<'_>| {
-        word.text.split_once(':').filter(|(host, _)| !host.contains('/')).map(|(host, _)| host.to_owned())
-    };
     let Some((target, sources)) = case.args.operands.split_last() else { return };
     for word in &case.args.operands {
-        if let Some(host) = remote(word) {
+        if let Some(host) = remote_host(word) {
             let host = host.rsplit('@').next().unwrap_or("").to_owned();
             judge.affects_host(Some(&Word::known(host)));
         }
     }
-    match remote(target) {
-        Some(_) if sources.iter().any(|source| paths::is_secret(&source.text, true)) => {
-            judge.find(Risk::Destructive, format!("{}:sends-secret", case.name), "sends a secret away", None);
-        }
-        Some(_) => {}
+    match remote_host(target) {
+        Some(_) => sources.iter().for_each(|source| target::sent_file(judge, case, source)),
         None => judge.writes(target, case.name),
     }
 }

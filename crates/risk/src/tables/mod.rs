@@ -45,4 +45,6 @@ pub static SOURCES: &[(&str, &str)] = &[
     ("netdiag", include_str!("netdiag.risk")),
     ("tracking", include_str!("tracking.risk")),
     ("crypto", include_str!("crypto.risk")),
+    ("archives", include_str!("archives.risk")),
+    ("macros", include_str!("macros.risk")),
 ];

@@ -1,0 +1,151 @@
+//! Values that name code or a setting that selects code, where most values are harmless names.
+
+use crate::{
+    Locus, Risk,
+    judge::{Judge, Shell},
+    rule::Case,
+    word::{Value, Word},
+};
+
+/// Code that is found by a name and is not known: as executing a file.
+fn named_code(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    let risk = if judge.locus == Locus::Host { Risk::Destructive } else { Risk::ConfigMutation };
+    judge.find(risk, format!("{}:code", case.name), format!("{} is code that is not known", word.shown()), None);
+}
+
+/// A format of `pandoc`: a name with extensions; a file is a program in Lua.
+pub fn format(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    let name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-'));
+    if !word.literal().is_some_and(name) {
+        named_code(judge, case, word);
+    }
+}
+
+/// What `pandoc` is given: a document, or the word that makes it an interpreter or a server.
+pub fn document(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    if word.value > Value::Tail || matches!(&*word.text, "lua" | "server") {
+        return named_code(judge, case, word);
+    }
+    judge.reads(word);
+}
+
+/// A picture of ImageMagick: before a colon stands the name of what reads it, and some execute what they read.
+pub fn picture(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    const PLAIN: &[&str] = &["png", "jpg", "jpeg", "gif", "tif", "tiff", "bmp", "webp", "heic", "avif", "raw", "pdf"];
+    let text = word.text.as_ref();
+    let reader = text.split_once(':').map(|(reader, _)| reader).filter(|reader| !reader.contains('/'));
+    let plain = reader.is_none_or(|reader| PLAIN.contains(&reader.to_ascii_lowercase().as_str()));
+    if !plain || text.starts_with(['|', '@']) {
+        return named_code(judge, case, word);
+    }
+    judge.reads(word);
+}
+
+/// `set -o NAME` of a shell: names that load nothing and change no meaning.
+pub fn shell_option(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    const HARMLESS: &[&str] = &[
+        "pipefail",
+        "errexit",
+        "nounset",
+        "xtrace",
+        "noglob",
+        "noclobber",
+        "posix",
+        "verbose",
+        "errtrace",
+        "functrace",
+    ];
+    if !word.literal().is_some_and(|name| HARMLESS.contains(&name)) {
+        judge.find(
+            Risk::ConfigMutation,
+            format!("{}:shell-option", case.name),
+            format!("-o {} is not known to be harmless", word.shown()),
+            None,
+        );
+    }
+}
+
+/// A macro of `rpm`: a name alone; `%(…)` and `%{lua:…}` execute what they hold.
+pub fn macro_name(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    let bare = |text: &str| {
+        let name = text.strip_prefix('%').unwrap_or(text);
+        let inner = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+        let inner = inner.trim_start_matches(['?', '!']);
+        inner.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    if !word.literal().is_some_and(bare) {
+        judge.find(Risk::Destructive, format!("{}:macro", case.name), "a macro may execute something", None);
+    }
+}
+
+/// The file that `strace` writes, or the program after `|` or `!` that it starts.
+pub fn trace_file(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    match word.text.strip_prefix(['|', '!']) {
+        Some(code) => {
+            judge.nested_word(&Word { text: code.into(), ..crate::options::borrow(word) }, Shell::Sh, case.name)
+        }
+        None => judge.writes(word, case.name),
+    }
+}
+
+/// A repository that `git` speaks to: `ext::…` and other helpers execute, an address that begins with a dash is an option.
+pub fn git_source(judge: &mut Judge, word: &Word<'_>) {
+    let helper = word.text.split_once("::").is_some_and(|(helper, _)| {
+        !helper.is_empty() && helper.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+'))
+    });
+    if helper || word.text.contains("://-") {
+        let message = format!("{} makes git execute a program", word.shown());
+        judge.find(Risk::Destructive, "git:transport", message, Some("use an https or ssh address"));
+    }
+}
+
+/// The name of a setting of `git config`: some hold a program that git runs later.
+pub fn git_setting(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    const CODE: &[&str] = &[
+        "alias.",
+        "pager.",
+        "filter.",
+        "include.",
+        "includeif.",
+        "protocol.",
+        "credential.",
+        "difftool.",
+        "mergetool.",
+        "browser.",
+        "man.",
+        "trailer.",
+        "gpg.",
+        "uploadpack.",
+        "receive.",
+        "url.",
+        "hook.",
+        "sendemail.",
+    ];
+    const CODE_ENDING: &[&str] = &[
+        "pager",
+        "editor",
+        "command",
+        "hookspath",
+        "fsmonitor",
+        "gitproxy",
+        "askpass",
+        "external",
+        "textconv",
+        "driver",
+        "browser",
+        "templatedir",
+        "uploadpack",
+        "receivepack",
+        "vcs",
+        "alternaterefscommand",
+        "worktree",
+        "update",
+    ];
+    let name = word.text.to_ascii_lowercase();
+    let code = CODE.iter().any(|begin| name.starts_with(begin)) || CODE_ENDING.iter().any(|end| name.ends_with(end));
+    // With one operand it only shows the setting.
+    if case.args.operands.len() > 1 && (code || word.value != Value::Known) {
+        let message = format!("{} decides what code git runs", word.shown());
+        judge.find(Risk::Destructive, "git:setting", message, None);
+    }
+}
