@@ -5,6 +5,7 @@ use super::{
     source,
     word::{self, Binding, Variables, is_name},
 };
+use crate::Risk;
 
 /// Calls `each` for every name in an arithmetic text.
 pub fn names(text: &str, each: &mut dyn FnMut(&str)) {
@@ -69,6 +70,27 @@ fn set_to_digits(text: &str, name: &str) -> bool {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     let after = value[digits..].trim_start();
     digits > 0 && (after.is_empty() || after.starts_with([';', ',']))
+}
+
+impl Judge {
+    /// A text of the script that a variable may hold. Arithmetic would execute the substitutions in its subscripts.
+    pub fn may_be_evaluated(&mut self, text: &str) {
+        let subscript = text.split_once('[').map_or("", |(_, rest)| rest);
+        if !(subscript.contains("$(") || subscript.contains('`')) {
+            return;
+        }
+        if self.is_evaluated_now(text) {
+            self.fragment(text);
+        }
+    }
+
+    /// Bash evaluates something as arithmetic that is not known to be a number, and so may evaluate any such text.
+    pub fn evaluates(&mut self, message: &'static str, hint: Option<&str>) {
+        self.find(Risk::ConfigMutation, "shell:arithmetic", message, hint);
+        for text in self.evaluated() {
+            self.fragment(&text);
+        }
+    }
 }
 
 /// Every name in a text of numbers is a number afterwards.

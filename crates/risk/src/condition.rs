@@ -22,7 +22,7 @@ impl Judge {
             return arithmetic::assign(raw, self);
         }
         assigned::forget_text(self, raw);
-        self.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
+        self.evaluates("bash evaluates variables in arithmetic as code", None);
     }
 
     pub fn condition(&mut self, node: &Node) {
@@ -39,12 +39,13 @@ impl Judge {
             }
             NodeKind::UnaryTest { op, operand } => {
                 if matches!(op.as_str(), "-v" | "-R") {
-                    self.find(Risk::ConfigMutation, "shell:arithmetic", "`-v` evaluates a subscript as code", None);
+                    self.evaluates("`-v` evaluates a subscript as code", None);
                 }
                 self.condition(operand);
             }
             NodeKind::BinaryTest { op, left, right } => self.comparison(op, left, right),
             NodeKind::CondTerm { value, .. } => {
+                self.may_be_evaluated(value);
                 if value.contains(['`', '$']) || value.contains("<(") || value.contains(">(") {
                     self.term(value);
                 }
@@ -81,12 +82,7 @@ impl Judge {
         if matches!(op, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
             && !(self.is_number(left) && self.is_number(right))
         {
-            self.find(
-                Risk::ConfigMutation,
-                "shell:arithmetic",
-                "bash evaluates both sides as code",
-                Some("use [ \"$x\" -gt 1 ]"),
-            );
+            self.evaluates("bash evaluates both sides as code", Some("use [ \"$x\" -gt 1 ]"));
         }
         self.condition(left);
         self.condition(right);

@@ -2,6 +2,7 @@
 //!
 //! Owns what the shell does to a word before a command gets it; must not know any command.
 
+mod old_arithmetic;
 mod parameter;
 
 use std::borrow::Cow;
@@ -106,6 +107,8 @@ struct Reader<'v, 'f, 'a> {
     brackets: bool,
     /// Whether the arithmetic in the word is known to be about numbers only.
     computes: bool,
+    /// The text of a `$[…]` that is being read, and how many brackets stand open in it.
+    old_arithmetic: Option<(String, usize)>,
 }
 
 impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
@@ -126,6 +129,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             quoted: false,
             brackets: true,
             computes: false,
+            old_arithmetic: None,
         }
     }
 
@@ -165,6 +169,9 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     }
 
     fn part(&mut self, part: &'a Node) {
+        if self.old_arithmetic.is_some() && !matches!(part.kind, NodeKind::WordLiteral { .. }) {
+            return self.obfuscated("an expansion that is not understood");
+        }
         let quoted = self.double;
         match &part.kind {
             NodeKind::WordLiteral { value } => self.literal(value),
@@ -240,7 +247,16 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     fn literal(&mut self, raw: &str) {
         let mut chars = raw.chars().peekable();
         while let Some(c) = chars.next() {
+            if self.old_arithmetic.is_some() {
+                self.old_arithmetic_text(c);
+                continue;
+            }
             match c {
+                '$' if chars.peek() == Some(&'[') => {
+                    chars.next();
+                    self.found.bash_only = true;
+                    self.old_arithmetic = Some((String::new(), 1));
+                }
                 '"' => {
                     self.double = !self.double;
                     self.quoted = true;
@@ -336,7 +352,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     }
 
     fn finish(mut self, span: (usize, usize)) -> Vec<Word<'a>> {
-        if self.double {
+        if self.double || self.old_arithmetic.is_some() {
             self.obfuscated("a quote that does not end");
         }
         if self.texts.len() == 1 && self.texts[0].is_empty() && self.value == Value::Known && !self.quoted {

@@ -84,6 +84,12 @@ pub struct Judge {
     pub substitutions: usize,
     /// Whether the present command goes on when the script has ended.
     pub detached: bool,
+    /// Names declared as maps, whose subscripts are plain texts.
+    pub maps: Vec<String>,
+    /// Texts that hold a substitution within a subscript: evaluated as arithmetic they execute it.
+    evaluable: Vec<String>,
+    /// Whether something of unknown text is evaluated as arithmetic.
+    evaluates: bool,
     /// The mark that `find` or `xargs` replaces by names that are not known.
     pub placeholder: Option<String>,
     /// The argument vector of the present command, for reasons.
@@ -129,6 +135,9 @@ impl Judge {
             reparsed: 0,
             substitutions: 0,
             detached: false,
+            maps: Vec::new(),
+            evaluable: Vec::new(),
+            evaluates: false,
             placeholder: None,
             argv: Vec::new(),
             span: None,
@@ -149,6 +158,20 @@ impl Judge {
         if words.len() > MAX_ARGV {
             self.argv.push("…".to_owned());
         }
+    }
+
+    /// Keeps a text that arithmetic would execute; true when something is evaluated already.
+    pub fn is_evaluated_now(&mut self, text: &str) -> bool {
+        if !self.evaluates {
+            self.evaluable.push(text.to_owned());
+        }
+        self.evaluates
+    }
+
+    /// From here on everything that arithmetic would execute is executed; what was kept so far.
+    pub fn evaluated(&mut self) -> Vec<String> {
+        self.evaluates = true;
+        std::mem::take(&mut self.evaluable)
     }
 
     /// How many reasons there are.

@@ -37,6 +37,7 @@ impl Judge {
         if !word::is_name(var) || environment::is_critical(var) {
             self.find(Risk::Destructive, "shell:variable", format!("the loop sets {var}"), None);
         }
+        values.iter().for_each(|value| self.may_be_evaluated(&value.text));
         assigned::forget(self, &[body]);
         let known = !values.is_empty() && values.len() <= MAX_VALUES && values.iter().all(|w| w.literal().is_some());
         if known && self.depth < 3 && self.rounds + values.len() <= MAX_ROUNDS {
@@ -91,7 +92,7 @@ impl Judge {
     pub fn arithmetic_loop(&mut self, parts: [&String; 3], body: &Node) {
         let text = parts.map(String::as_str).join(";");
         if assigned::spoils(body, &text) {
-            self.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
+            self.evaluates("bash evaluates variables in arithmetic as code", None);
         }
         self.arithmetic_command(&text);
         assigned::forget(self, &[body]);

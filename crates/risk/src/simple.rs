@@ -5,7 +5,7 @@
 use rable::{Node, NodeKind};
 
 use super::{
-    Locus, environment, expansion, guests,
+    Locus, arithmetic, environment, expansion, guests,
     judge::{Input, Judge},
     paths, rule, source, suspicion,
     word::{Binding, Found, Value, Word},
@@ -23,6 +23,7 @@ impl Judge {
         if self.locus == Locus::Host {
             self.named.extend(argv.iter().flat_map(guests::named));
         }
+        argv.iter().for_each(|word| self.may_be_evaluated(&word.text));
         let outer = (std::mem::take(&mut self.argv), self.span.clone());
         self.argv_of(&argv);
         self.locate(words);
@@ -100,6 +101,7 @@ impl Judge {
             let read = expansion::read(node, self, &mut found);
             self.found(found);
             let Some(whole) = read.first() else { continue };
+            self.may_be_evaluated(&whole.text);
             let Some((target, value)) = whole.text.split_once('=') else {
                 self.find(Risk::Destructive, "shell:variable", "an assignment to something computed", None);
                 continue;
@@ -108,6 +110,7 @@ impl Judge {
                 self.bash_only("an array or `+=`");
             }
             let appends = target.ends_with('+');
+            self.subscript(target);
             let name = target.trim_end_matches('+').split('[').next().unwrap_or(target).to_owned();
             let literal =
                 (whole.value == Value::Known && read.len() == 1 && !appends && target == name).then_some(value);
@@ -115,6 +118,15 @@ impl Judge {
             if !prefix {
                 self.remember(&name, literal, node);
             }
+        }
+    }
+
+    /// `name[subscript]=…`: bash evaluates the subscript, unless the name is that of a map.
+    fn subscript(&mut self, target: &str) {
+        let Some((name, subscript)) = target.trim_end_matches('+').split_once('[') else { return };
+        let subscript = subscript.trim_end_matches(']');
+        if !arithmetic::numbers_only(subscript, self) && !self.maps.iter().any(|map| map == name) {
+            self.evaluates("bash evaluates a subscript as code", None);
         }
     }
 

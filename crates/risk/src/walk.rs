@@ -268,7 +268,7 @@ impl Judge {
             self.bash_only("this expansion or quoting");
         }
         if found.arithmetic {
-            self.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
+            self.evaluates("bash evaluates variables in arithmetic as code", None);
         }
         for (command, kind) in found.commands {
             let input = match kind {

@@ -2,7 +2,7 @@
 
 use crate::{
     Locus, Risk, environment,
-    judge::Judge,
+    judge::{Input, Judge},
     word::{Binding, Value, Word, is_name},
 };
 
@@ -13,7 +13,7 @@ pub fn test(judge: &mut Judge, argv: &[Word<'_>]) {
         words = &words[..words.len() - 1];
     }
     if words.iter().any(|word| word.is("-v") || word.is("-R")) {
-        judge.find(Risk::ConfigMutation, "test:subscript", "`-v` evaluates a subscript as code", None);
+        judge.evaluates("`-v` evaluates a subscript as code", None);
     } else if words.iter().any(|word| word.value >= Value::Data && word.splits && word.text.is_empty()) {
         judge.find(
             Risk::ConfigMutation,
@@ -63,25 +63,25 @@ pub fn printf(judge: &mut Judge, argv: &[Word<'_>]) {
 /// `export`, `declare`, `local`, `readonly`, `typeset`, `unset`.
 pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
     let command = argv[0].text.to_string();
+    let mut maps = false;
     for word in &argv[1..] {
         if word.text.starts_with('-') && word.value == Value::Known {
             if word.text.contains('p') {
                 judge.shows_secrets();
             }
             if word.text.contains(['n', 'i', 'f']) && command != "export" {
-                judge.find(
-                    Risk::ConfigMutation,
-                    format!("{command}:attribute"),
-                    "changes how a name is evaluated",
-                    None,
-                );
+                judge.evaluates("changes how a name is evaluated", None);
             }
+            maps |= word.text.contains('A');
             continue;
         }
         let (name, value) = match word.text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word.text.as_ref(), None),
         };
+        if maps {
+            judge.maps.push(name.to_owned());
+        }
         if !is_name(name) {
             judge.find(Risk::Destructive, format!("{command}:computed"), "which variable is meant is not known", None);
             continue;
@@ -127,6 +127,9 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
 
 /// `read NAME…`.
 pub fn read(judge: &mut Judge, argv: &[Word<'_>]) {
+    if let Input::Text(text) = judge.input.clone() {
+        judge.may_be_evaluated(&text);
+    }
     let mut words = argv[1..].iter();
     while let Some(word) = words.next() {
         let Some(text) = word.literal() else {
@@ -216,7 +219,7 @@ pub fn exec(judge: &mut Judge, argv: &[Word<'_>]) {
 /// `let`: arithmetic.
 pub fn arithmetic(judge: &mut Judge, _argv: &[Word<'_>]) {
     judge.forget_variables();
-    judge.find(Risk::ConfigMutation, "shell:arithmetic", "bash evaluates variables in arithmetic as code", None);
+    judge.evaluates("bash evaluates variables in arithmetic as code", None);
 }
 
 /// `kill`: signal 0 asks only; 1 and negative numbers mean init and whole groups.
