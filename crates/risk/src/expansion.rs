@@ -11,7 +11,7 @@ use rable::{Node, NodeKind};
 
 use super::{
     arithmetic,
-    quoting::{brace_choices, decode_ansi},
+    quoting::{brace_choices, decode_ansi, looks_like_syntax},
     source,
     word::{Found, Kind, MAX_BRACE_WORDS, Value, Variables, Word, is_name, numbers_only},
 };
@@ -311,7 +311,11 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                 '*' | '?' | '[' if !self.double => self.pattern(c),
                 '(' | ')' if !self.double => self.pattern(c),
                 '~' if !self.double && !self.quoted && self.texts.iter().all(String::is_empty) => self.home(&mut chars),
-                _ => self.push(c),
+                _ => {
+                    let begins = !self.quoted && !self.open && self.texts.iter().all(String::is_empty);
+                    self.found.lookalike |= !self.double && looks_like_syntax(c, begins);
+                    self.push(c);
+                }
             }
         }
     }

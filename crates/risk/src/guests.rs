@@ -20,14 +20,25 @@ const MARKS: &[(&str, &str)] = &[
     ("/images/", "/"),
     ("/private/", "/"),
     ("/firewall/", "."),
-    ("/run/lxc/lock/pve-config-", "."),
-    ("/qemu.slice/", "."),
+    ("/lxc/pve-config-", "."),
+    ("/lxc/lock/pve-config-", "."),
+    ("/qemu-server/lock-", "."),
+    ("qemu.slice/", "."),
     // Units and processes.
     ("pve-container@", "."),
     ("pve-container-debug@", "."),
     ("lxc@", "."),
-    ("kvm -id ", " "),
+    ("-id ", " $'\""),
+    // Interfaces on the node's side of a guest's network card.
+    ("tap", "i"),
+    ("veth", "i"),
+    ("fwbr", "i"),
+    ("fwln", "io"),
+    ("fwpr", "p"),
 ];
+
+/// What the command lines of a guest's processes hold, when a pattern looks for them.
+const PROCESSES: &[&str] = &["lxc-start", "lxc monitor", "kvm"];
 
 /// What the word names, if it belongs to guests: each VMID, or something unknown where one is computed.
 pub fn named(word: &Word<'_>) -> Vec<Affected> {
@@ -37,6 +48,16 @@ pub fn named(word: &Word<'_>) -> Vec<Affected> {
         named_in(&word.ending, false, &mut out);
     }
     out
+}
+
+/// What a command of LXC names: `lxc-info -n 104`.
+pub fn of_command(argv: &[Word<'_>]) -> Option<Affected> {
+    let (head, rest) = argv.split_first()?;
+    head.text.rsplit('/').next()?.strip_prefix("lxc-")?;
+    let number = |word: &Word<'_>| {
+        vmid(word.text.trim_start_matches("--name=").trim_start_matches("-n")).filter(|_| word.value == Value::Known)
+    };
+    rest.iter().find_map(number).map(Affected::Vmid)
 }
 
 fn named_in(text: &str, open: bool, out: &mut Vec<Affected>) {
@@ -50,6 +71,10 @@ fn named_in(text: &str, open: bool, out: &mut Vec<Affected>) {
             let begins = at == 0 || !text.as_bytes()[at - 1].is_ascii_alphanumeric() || mark.starts_with('/');
             out.extend(begins.then(|| guest(rest, after, open)).flatten());
         }
+    }
+    if text.contains([' ', '*']) && PROCESSES.iter().any(|process| text.contains(process)) {
+        let numbers = text.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(vmid);
+        out.extend(numbers.map(Affected::Vmid));
     }
     if let Some(vmid) = text.strip_suffix(".scope").and_then(vmid) {
         out.push(Affected::Vmid(vmid));

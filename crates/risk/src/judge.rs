@@ -72,6 +72,8 @@ pub struct Judge {
     pub retired: Vec<String>,
     /// Guests that words of the present command name, or of the substitutions in it.
     pub named: Vec<Affected>,
+    /// Guests that any word so far names: a computed process may be one of theirs.
+    pub mentioned: Vec<Affected>,
     /// How many wrappers the present command is inside of.
     pub wrappers: usize,
     /// How many rounds of loops were judged one by one.
@@ -129,6 +131,7 @@ impl Judge {
             functions: Vec::new(),
             retired: Vec::new(),
             named: Vec::new(),
+            mentioned: Vec::new(),
             wrappers: 0,
             rounds: 0,
             depth: 0,

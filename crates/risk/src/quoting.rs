@@ -107,3 +107,13 @@ pub fn as_quoted(raw: &str) -> Option<String> {
     out.push('"');
     closers.is_empty().then_some(out)
 }
+
+/// Whether a character is read as a quote, a dash or an operator by people, and as a plain letter by the shell.
+pub fn looks_like_syntax(c: char, begins: bool) -> bool {
+    match c {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2e3a}' | '\u{2e3b}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => begins,
+        '\u{ab}' | '\u{bb}' | '\u{2b9}'..='\u{2bd}' | '\u{2018}'..='\u{201f}' | '\u{2032}'..='\u{203a}' => true,
+        '\u{ff01}'..='\u{ff5e}' => !c.is_alphanumeric(),
+        _ => false,
+    }
+}

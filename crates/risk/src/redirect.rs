@@ -74,6 +74,9 @@ impl Judge {
             }
             "<" => {
                 self.reads(word);
+                if self.locus == Locus::Host {
+                    self.mentioned.extend(guests::named(word));
+                }
                 let nothing = word.is("/dev/null");
                 standard_input.then_some(if nothing { Input::Closed } else { Input::Opaque })
             }

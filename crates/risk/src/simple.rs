@@ -21,7 +21,9 @@ impl Judge {
         let named = self.named.len();
         let argv = self.words(words);
         if self.locus == Locus::Host {
-            self.named.extend(argv.iter().flat_map(guests::named));
+            let guests: Vec<_> = argv.iter().flat_map(guests::named).chain(guests::of_command(&argv)).collect();
+            self.mentioned.extend(guests.iter().cloned());
+            self.named.extend(guests);
         }
         argv.iter().for_each(|word| self.may_be_evaluated(&word.text));
         let outer = (std::mem::take(&mut self.argv), self.span.clone());

@@ -264,6 +264,14 @@ impl Judge {
         if let Some(what) = found.obfuscated {
             self.find(Risk::Destructive, "shell:obfuscated", format!("{what} hides what is executed"), None);
         }
+        if found.lookalike {
+            self.find(
+                Risk::ConfigMutation,
+                "shell:lookalike",
+                "a letter looks like a dash or quote and is none",
+                Some("type the plain characters - ' and \""),
+            );
+        }
         if found.bash_only {
             self.bash_only("this expansion or quoting");
         }

@@ -108,6 +108,8 @@ pub struct Found<'a> {
     pub assigned: Vec<String>,
     /// What hides a value on purpose or executes it: the word is obfuscated.
     pub obfuscated: Option<&'static str>,
+    /// A letter that looks like a dash or a quote and is none.
+    pub lookalike: bool,
     /// Syntax that only bash understands.
     pub bash_only: bool,
     /// Arithmetic over variables whose text is not known to be a number.

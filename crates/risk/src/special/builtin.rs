@@ -246,9 +246,14 @@ pub fn kill(judge: &mut Judge, argv: &[Word<'_>]) {
         |word: &Word<'_>| word.value == Value::Open || matches!(&*word.text, "1" | "0") || word.text.starts_with('-');
     let abrupt = matches!(signal.trim_start_matches("SIG"), "9" | "KILL" | "19" | "STOP");
     let computed = targets.iter().any(|word| word.value >= Value::Data);
+    let guests = if computed && judge.locus == Locus::Host { judge.mentioned.clone() } else { Vec::new() };
+    let of_guests = !guests.is_empty();
+    if signal != "0" {
+        guests.into_iter().for_each(|guest| judge.affects(guest));
+    }
     if targets.iter().any(group) {
         judge.find(Risk::Destructive, "kill:everything", "may end init or every process", None);
-    } else if signal != "0" && judge.locus == Locus::Host && computed && (abrupt || !judge.named.is_empty()) {
+    } else if signal != "0" && judge.locus == Locus::Host && computed && (abrupt || of_guests) {
         judge.find(
             Risk::Destructive,
             "kill:computed",
