@@ -214,7 +214,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     /// `$(…)`: digits, a text that stands for what is printed, or something not known.
     fn substitution(&mut self, command: &'a Node, quoted: bool) {
         self.found.commands.push((command, Kind::Command));
-        if source::prints_number(command, self.vars) {
+        if source::prints_number(command, self.vars) || source::prints_address(command, self.vars) {
             return self.digits();
         }
         self.substituted = true;

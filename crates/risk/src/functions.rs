@@ -9,6 +9,7 @@ use rable::Node;
 use super::{
     assigned,
     judge::{Input, Judge, MAX_DEPTH},
+    source,
     word::{Binding, Value, Word},
 };
 use crate::Risk;
@@ -30,6 +31,7 @@ impl Judge {
     /// `name() { body; }`
     pub fn function(&mut self, name: &str, body: &Node) {
         if self.tables.command(name).is_some_and(|entry| RELIED_ON.contains(&entry.table))
+            || source::ALSO_RELIED_ON.contains(&name)
             || self.functions.iter().any(|function| function.name == name)
         {
             self.find(

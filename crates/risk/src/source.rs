@@ -50,6 +50,9 @@ pub const PLAIN: &str = "…";
 
 /// A text that may stand for what a command prints: a name of the system, a date, a new temporary file.
 pub fn stand_in(command: &Node, vars: &dyn Variables) -> Option<String> {
+    if prints_state(command, vars) {
+        return Some(PLAIN.to_owned());
+    }
     let NodeKind::Command { words, assignments, redirects } = &command.kind else { return None };
     if !assignments.is_empty() || redirects.iter().any(|it| !matches!(it.kind, NodeKind::Redirect { fd: 2, .. })) {
         return None;
@@ -75,6 +78,91 @@ pub fn stand_in(command: &Node, vars: &dyn Variables) -> Option<String> {
             Some(format!("{}{PLAIN}", template.trim_end_matches('X')))
         }
         _ => None,
+    }
+}
+
+/// Commands of which `stand_in` knows what they print, besides those of the common tables.
+pub const ALSO_RELIED_ON: &[&str] = &["pct", "qm", "systemctl", "lspci"];
+
+/// The words of each stage of a pipeline; `None` when one is no plain command.
+fn stages<'a>(command: &'a Node, vars: &dyn Variables) -> Option<Vec<Vec<Word<'a>>>> {
+    let commands = match &command.kind {
+        NodeKind::Pipeline { commands, .. } => commands.as_slice(),
+        _ => std::slice::from_ref(command),
+    };
+    let words = |command: &'a Node| {
+        let NodeKind::Command { words, assignments, redirects } = &command.kind else { return None };
+        let plain =
+            assignments.is_empty() && redirects.iter().all(|it| matches!(it.kind, NodeKind::Redirect { fd: 2, .. }));
+        plain.then(|| words.iter().flat_map(|node| expansion::read(node, vars, &mut Found::default())).collect())
+    };
+    commands.iter().map(words).collect()
+}
+
+fn literals<'w>(words: &'w [Word<'_>]) -> Option<Vec<&'w str>> {
+    words.iter().map(Word::literal).collect()
+}
+
+/// Whether a command prints one word that is the state of a guest or a unit: `pct status 104 | awk '{print $2}'`.
+fn prints_state(command: &Node, vars: &dyn Variables) -> bool {
+    let Some(stages) = stages(command, vars) else { return false };
+    let Some(texts) = stages.iter().map(|words| literals(words)).collect::<Option<Vec<_>>>() else { return false };
+    match texts.as_slice() {
+        [only] => matches!(only.as_slice(), ["systemctl", "is-active" | "is-enabled" | "is-failed", unit]
+            if !unit.starts_with('-') && !unit.contains(['*', '?', '['])),
+        [first, last] => {
+            let guest =
+                matches!(first.as_slice(), ["pct" | "qm", "status", id] if id.bytes().all(|b| b.is_ascii_digit()));
+            let second = matches!(
+                last.as_slice(),
+                ["awk", "{print $2}" | "{ print $2 }" | "{print $NF}"]
+                    | ["cut", "-d ", "-f2"]
+                    | ["cut", "-d", " ", "-f2"]
+                    | ["cut", "-d ", "-f", "2"]
+                    | ["cut", "-d", " ", "-f", "2"]
+                    | ["sed", "s/status: //" | "s/^status: //" | "s/.*: //"]
+            );
+            guest && second
+        }
+        _ => false,
+    }
+}
+
+/// Whether a command prints addresses on the PCI bus: `lspci | grep VGA | cut -d' ' -f1`.
+pub fn prints_address(command: &Node, vars: &dyn Variables) -> bool {
+    let Some(stages) = stages(command, vars) else { return false };
+    let Some((first, rest)) = stages.split_first() else { return false };
+    let Some(first) = literals(first) else { return false };
+    let lists = matches!(first.as_slice(), ["lspci"] | ["lspci", "-D" | "-nn" | "-n" | "-Dn" | "-Dnn" | "-nnD"]);
+    let Some(rest) = rest.iter().map(|words| literals(words)).collect::<Option<Vec<_>>>() else { return false };
+    lists
+        && rest.iter().any(|texts| is_first_column(texts))
+        && rest.iter().all(|it| is_first_column(it) || keeps_lines(it))
+}
+
+/// Filters that print the first column of the lines they read.
+fn is_first_column(texts: &[&str]) -> bool {
+    match texts {
+        ["awk", program] => program.strip_suffix("{print $1}").is_some_and(|pattern| {
+            let pattern = pattern.trim();
+            pattern.is_empty()
+                || pattern.len() > 1 && pattern.starts_with('/') && pattern.ends_with('/') && !pattern.contains('{')
+        }),
+        ["cut", "-d ", "-f1"] | ["cut", "-d", " ", "-f1"] | ["cut", "-d", " ", "-f", "1"] => true,
+        _ => false,
+    }
+}
+
+/// Filters that print some of the lines they read, and nothing of their own.
+fn keeps_lines(texts: &[&str]) -> bool {
+    match texts {
+        ["grep", options @ .., _pattern] => {
+            options.iter().all(|option| matches!(*option, "-i" | "-v" | "-E" | "-F" | "-w" | "-m1" | "-iE" | "-Ei"))
+        }
+        ["head" | "tail", options @ ..] => options.iter().all(|option| {
+            option.strip_prefix('-').unwrap_or(option).trim_start_matches('n').bytes().all(|b| b.is_ascii_digit())
+        }),
+        _ => false,
     }
 }
 
@@ -144,6 +232,8 @@ const COUNTERS: &[&str] = &[
     "/sys/devices/system/cpu/",
     "/proc/sys/kernel/pid_max",
     "/proc/sys/fs/file-",
+    "/proc/sys/net/ipv4/ip_forward",
+    "/proc/sys/vm/swappiness",
     "/proc/sys/net/netfilter/nf_conntrack_",
 ];
 

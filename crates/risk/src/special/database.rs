@@ -38,8 +38,22 @@ const NOT_A_QUERY: &str = "INTO UPDATE DELETE INSERT DROP TRUNCATE ALTER CREATE 
      DUMPFILE ATTACH MERGE LOCK ANALYZE SET";
 
 /// Words that lose data wherever they stand.
-const LOSES: &str = "SYSTEM SOURCE DROP TRUNCATE DELETE ATTACH OUTFILE DUMPFILE SHUTDOWN PURGE REVOKE VACUUM PROGRAM LO_EXPORT \
-     LO_IMPORT PG_TERMINATE_BACKEND LOAD_EXTENSION WRITEFILE RESET KILL FLUSH";
+const LOSES: &str = "SYSTEM SOURCE DROP TRUNCATE DELETE ATTACH OUTFILE DUMPFILE SHUTDOWN PURGE REVOKE PROGRAM LO_EXPORT \
+     LO_IMPORT PG_TERMINATE_BACKEND LOAD_EXTENSION WRITEFILE EDIT RESET KILL";
+
+/// What `PRAGMA` shows without changing anything.
+const PRAGMAS: &str = "TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO FOREIGN_KEY_LIST FOREIGN_KEYS \
+     FOREIGN_KEY_CHECK INTEGRITY_CHECK QUICK_CHECK JOURNAL_MODE PAGE_COUNT PAGE_SIZE DATABASE_LIST USER_VERSION \
+     SCHEMA_VERSION FREELIST_COUNT COMPILE_OPTIONS ENCODING CACHE_SIZE FUNCTION_LIST COLLATION_LIST MODULE_LIST \
+     PRAGMA_LIST AUTO_VACUUM BUSY_TIMEOUT SYNCHRONOUS WAL_AUTOCHECKPOINT APPLICATION_ID DATA_VERSION MMAP_SIZE \
+     TEMP_STORE LOCKING_MODE SECURE_DELETE QUERY_ONLY RECURSIVE_TRIGGERS ANALYSIS_LIMIT MAX_PAGE_COUNT THREADS";
+
+/// A setting of the whole server: some name programs, libraries or files.
+fn server_setting(name: &str) -> Risk {
+    let code =
+        ["COMMAND", "LIBRAR", "PATH", "FILE", "DIRECTOR", "PRELOAD", "PROVIDER"].iter().any(|part| name.contains(part));
+    if code { Risk::Destructive } else { Risk::ConfigMutation }
+}
 
 /// `psql -c`, `mysql -e`, `sqlite3 FILE SQL`: every statement counts.
 pub fn sql(judge: &mut Judge, case: &Case<'_, '_, '_>) {
@@ -106,6 +120,10 @@ fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, text: &str) {
     if shows_secrets(text) {
         judge.shows_secrets();
     }
+    if let Some(file) = copied_to(text) {
+        judge.writes(&Word::known(file), case.name);
+        return judge.find(Risk::ConfigMutation, format!("{}:copy", case.name), "writes a copy of the database", None);
+    }
     let risk = text_class(text, judge.locus);
     let message = match risk {
         Risk::ReadOnly => return,
@@ -113,6 +131,20 @@ fn report(judge: &mut Judge, case: &Case<'_, '_, '_>, text: &str) {
         Risk::Destructive => "the statement loses data or executes something",
     };
     judge.find(risk, format!("{}:statement", case.name), message, None);
+}
+
+/// The file that a copy of the whole database goes to: `.backup FILE`, `VACUUM INTO 'FILE'`.
+fn copied_to(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches(';');
+    let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
+    let file = match words.as_slice() {
+        [".backup" | ".save" | ".clone", file] | [".backup" | ".save", "main", file] => file,
+        [vacuum, into, file] if vacuum.eq_ignore_ascii_case("vacuum") && into.eq_ignore_ascii_case("into") => file,
+        _ => return None,
+    };
+    let file = file.trim_matches(['\'', '"']);
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
+    (!file.is_empty() && !file.starts_with('-') && file.chars().all(plain)).then(|| file.to_owned())
 }
 
 /// The class of all statements in a text.
@@ -174,7 +206,9 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
         trimmed.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
     let has = |list: &str| words.iter().any(|word| listed(list, word));
     match words.as_slice() {
-        ["FLUSH", "PRIVILEGES"] => return Risk::ConfigMutation,
+        ["FLUSH", ..] => return Risk::ConfigMutation,
+        ["ALTER", "SYSTEM", "RESET", _] => return Risk::ConfigMutation,
+        ["ALTER", "SYSTEM", "SET", name, ..] => return server_setting(name),
         ["GRANT", ..] if grants_one_database(trimmed, &words) && locus == Locus::Guest => return Risk::ConfigMutation,
         ["GRANT", ..] => return Risk::Destructive,
         _ => {}
@@ -186,7 +220,7 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
     let query = match first {
         "SELECT" | "WITH" | "TABLE" | "VALUES" | "EXPLAIN" => !has(NOT_A_QUERY) && calls_are_harmless(trimmed),
         "SHOW" | "DESCRIBE" | "DESC" | "USE" => !trimmed.contains('('),
-        "PRAGMA" => !trimmed.contains('='),
+        "PRAGMA" => !trimmed.contains('=') && words.iter().any(|word| listed(PRAGMAS, word)),
         _ => false,
     };
     match first {
@@ -194,9 +228,8 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
         "TEE" | "PAGER" | "EDIT" => Risk::Destructive,
         "UPDATE" if !words.contains(&"WHERE") => Risk::Destructive,
         "SELECT" | "WITH" | "EXPLAIN" | "INSERT" | "UPDATE" | "CREATE" | "ALTER" | "GRANT" | "ANALYZE" | "REINDEX"
-        | "COMMENT" | "BEGIN" | "COMMIT" | "START" | "SET" | "REFRESH" | "CHECK" | "OPTIMIZE" | "PRAGMA" | "RENAME" => {
-            Risk::ConfigMutation
-        }
+        | "VACUUM" | "CHECKPOINT" | "COMMENT" | "BEGIN" | "COMMIT" | "START" | "SET" | "REFRESH" | "CHECK"
+        | "OPTIMIZE" | "PRAGMA" | "RENAME" => Risk::ConfigMutation,
         _ if locus == Locus::Guest => Risk::ConfigMutation,
         _ => Risk::Destructive,
     }

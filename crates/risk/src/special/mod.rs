@@ -3,6 +3,7 @@
 //! A rule judges one command. `raw` rules read the argument vector themselves, `read` rules get it read by the table.
 
 mod application;
+mod apt;
 mod awk;
 mod builtin;
 mod database;
@@ -153,7 +154,7 @@ pub const VALUES: &[&str] = &[
 pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word<'_>) {
     match rule {
         "ssh-option" => value::ssh_option(judge, word),
-        "apt-option" => value::apt_option(judge, word),
+        "apt-option" => apt::option(judge, word),
         "header" => value::header(judge, word),
         "socket" => value::socket(judge, word),
         "bind" => docker::bind(judge, word),

@@ -1,7 +1,7 @@
 //! Commands that move bytes: `dd`, `tar`, `mv`, `chmod -R`.
 
 use crate::{
-    Risk,
+    Locus, Risk,
     judge::Judge,
     paths,
     rule::{Case, general},
@@ -53,6 +53,10 @@ pub fn tar(judge: &mut Judge, argv: &[Word<'_>]) -> bool {
 pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     general(judge, case);
     let operands = &case.args.operands;
+    if judge.locus == Locus::Guest && renames_log(judge, operands) && !case.has("t") && !case.has("--target-directory")
+    {
+        return;
+    }
     let target = case.value(&["t", "--target-directory"]).or(operands.last());
     if let Some(target) = target {
         if target.is("/dev/null") {
@@ -73,6 +77,20 @@ pub fn move_files(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.find(Risk::Destructive, "mv:lost", format!("moves {} away", source.shown()), None);
         }
     }
+}
+
+/// Whether a log gets another name beside the old one, as rotating does: `mv access.log access.log.1`.
+fn renames_log(judge: &Judge, operands: &[Word<'_>]) -> bool {
+    let [from, to] = operands else { return false };
+    let place = |word: &Word<'_>| {
+        let path = paths::normalise(judge.resolved(&word.text).first().map_or("", String::as_str));
+        let (directory, name) = path.rsplit_once('/')?;
+        let log = word.value == Value::Known && !word.glob && path.starts_with("/var/log/");
+        log.then(|| (directory.to_owned(), name.to_owned()))
+    };
+    let (Some((directory, old)), Some((beside, new))) = (place(from), place(to)) else { return false };
+    let stem = old.split('.').next().unwrap_or("");
+    directory == beside && old.contains(".log") && new != old && !stem.is_empty() && new.starts_with(stem)
 }
 
 /// The target may be a directory: the files then keep their names.

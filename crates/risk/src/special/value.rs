@@ -46,35 +46,6 @@ pub fn ssh_option(judge: &mut Judge, word: &Word<'_>) {
     }
 }
 
-/// `apt-get -o NAME=VALUE`: names that execute nothing.
-pub fn apt_option(judge: &mut Judge, word: &Word<'_>) {
-    const HARMLESS: &[&str] = &[
-        "dpkg::lock::timeout",
-        "acquire::retries",
-        "acquire::http::timeout",
-        "acquire::https::timeout",
-        "acquire::forceipv4",
-        "acquire::forceipv6",
-        "apt::get::assume-yes",
-        "dpkg::progress-fancy",
-        "dpkg::use-pty",
-        "apt::color",
-        "acquire::languages",
-        "apt::install-recommends",
-        "apt::install-suggests",
-        "acquire::check-valid-until",
-        "debug::pkgproblemresolver",
-        "quiet",
-        "apt::get::show-versions",
-    ];
-    let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
-    let forces = name.eq_ignore_ascii_case("Dpkg::Options::")
-        && matches!(value, "--force-confold" | "--force-confdef" | "--force-confnew" | "--force-confmiss");
-    if word.value != Value::Known || !(forces || HARMLESS.contains(&name.to_ascii_lowercase().as_str())) {
-        judge.find(Risk::Destructive, "apt:option", format!("-o {} may execute something", word.shown()), None);
-    }
-}
-
 /// A header of an HTTP request: `@file` reads one.
 pub fn header(judge: &mut Judge, word: &Word<'_>) {
     if let Some(file) = word.text.strip_prefix('@') {
@@ -253,6 +224,22 @@ const ETHTOOL_READS: &[&str] = &[
     "--help",
 ];
 
+/// What the driver or the card does with packets, which the inverse command takes back and which keeps the link.
+const ETHTOOL_CHANGES: &[&str] =
+    &["-K", "--features", "--offload", "-C", "--coalesce", "-p", "--identify", "--set-eee", "--set-priv-flags"];
+
+/// Whether `ethtool` only sets what keeps the link: features, or `-s DEVICE wol g`.
+fn keeps_the_link(argv: &[Word<'_>]) -> bool {
+    let [_, action, _device, settings @ ..] = argv else { return false };
+    let known = action.value == Value::Known && settings.iter().all(|word| word.value == Value::Known);
+    let sets = |name: &str| matches!(name, "wol" | "sopass" | "msglvl");
+    let change = matches!(&*action.text, "-s" | "--change");
+    known
+        && !settings.is_empty()
+        && (ETHTOOL_CHANGES.contains(&&*action.text)
+            || change && settings.chunks(2).all(|pair| pair.len() == 2 && sets(&pair[0].text)))
+}
+
 /// Old network tools: listing is harmless, setting may cut the way.
 pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     let words: Vec<&str> = case.argv[1..].iter().map(|word| word.text.as_ref()).collect();
@@ -260,6 +247,9 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
     // `ethtool` knows by its first word what it does; the others only name what it reads.
     if case.name == "ethtool" && words.first().is_some_and(reads) && case.argv[1].value == Value::Known {
         return;
+    }
+    if case.name == "ethtool" && keeps_the_link(case.argv) {
+        return judge.find(Risk::ConfigMutation, "ethtool:setting", "changes a setting of a network card", None);
     }
     let harmless = match case.name {
         "arp" => words.iter().all(|word| matches!(*word, "-a" | "-n" | "-e" | "-an" | "-v")),
