@@ -324,6 +324,10 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     fn home(&mut self, chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
         match chars.peek() {
             None | Some('/') => self.push_str("/root"),
+            // No name of a user begins like this, so the shell leaves it as it is.
+            Some(c) if !c.is_ascii_alphanumeric() && !matches!(c, '_' | '+' | '-' | '\\' | '"' | '\'') => {
+                self.push('~')
+            }
             _ => {
                 self.push_str("/home/");
                 self.unknown(Value::Tail, false);

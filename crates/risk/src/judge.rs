@@ -100,9 +100,13 @@ pub struct Judge {
     pub span: Option<Range<usize>>,
     /// Spans of a nested text have no meaning in the whole one: the outer command's is used.
     pub nested: bool,
-    /// The length of the whole text in bytes.
+    /// The whole text, for reasons that name its lines.
+    pub whole: String,
+    /// Where the text that is read stands in the whole one, in bytes.
+    pub offset: usize,
+    /// The length of the text that is read, in bytes.
     pub length: usize,
-    /// The whole text, when it is not ASCII and characters are not bytes.
+    /// The text that is read, when it is not ASCII and characters are not bytes.
     pub wide: Option<String>,
     risk: Risk,
     reasons: Vec<Reason>,
@@ -145,6 +149,8 @@ impl Judge {
             argv: Vec::new(),
             span: None,
             nested: false,
+            whole: String::new(),
+            offset: 0,
             length: 0,
             wide: None,
             risk: Risk::ReadOnly,
@@ -190,10 +196,24 @@ impl Judge {
 
     /// The byte at which a character of the whole text stands.
     pub fn bytes(&self, character: usize) -> usize {
-        match &self.wide {
-            None => character.min(self.length),
-            Some(text) => text.char_indices().nth(character).map_or(text.len(), |(byte, _)| byte),
-        }
+        self.offset
+            + match &self.wide {
+                None => character.min(self.length),
+                Some(text) => text.char_indices().nth(character).map_or(text.len(), |(byte, _)| byte),
+            }
+    }
+
+    /// Where a nested text stands word for word in the whole one, in bytes, if it does so once.
+    pub fn place_of(&self, text: &str) -> Option<usize> {
+        let mut places = self.whole.match_indices(text);
+        let (at, _) = places.next().filter(|_| text.len() >= 4)?;
+        places.next().is_none().then_some(at)
+    }
+
+    /// The number of the line at which a reason's command begins, when there are several.
+    fn line_of(&self, span: Option<&Range<usize>>) -> Option<usize> {
+        let before = self.whole.get(..span?.start)?;
+        self.whole.trim_end().contains('\n').then(|| before.matches('\n').count() + 1)
     }
 
     /// The class so far.
@@ -365,6 +385,11 @@ impl Judge {
 
     /// The finished answer.
     pub fn verdict(mut self) -> Verdict {
+        for at in 0..self.reasons.len() {
+            if let Some(line) = self.line_of(self.reasons[at].span.as_ref()) {
+                self.reasons[at].message = format!("line {line}: {}", self.reasons[at].message);
+            }
+        }
         self.reasons.sort_by_key(|reason| std::cmp::Reverse(reason.risk));
         Verdict { risk: self.risk, reasons: self.reasons, affected: self.affected, flags: self.flags }
     }

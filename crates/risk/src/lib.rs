@@ -47,6 +47,7 @@ pub fn classify(command: &str, locus: Locus) -> Verdict {
 /// Judges by these tables.
 fn classify_by(tables: &'static table::Tables, command: &str, locus: Locus) -> Verdict {
     let mut judge = judge::Judge::new(tables, locus);
+    judge.whole = command.to_owned();
     judge.script(command);
     judge.retire(0);
     judge.verdict()

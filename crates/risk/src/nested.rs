@@ -172,12 +172,16 @@ impl Judge {
         let variables = std::mem::replace(&mut self.variables, arguments);
         let functions = std::mem::take(&mut self.functions);
         let saved = (self.shell, self.nested, self.plain_splitting, self.substitutions);
-        (self.shell, self.nested, self.plain_splitting, self.substitutions) = (shell, true, true, 0);
+        let place = self.place_of(text);
+        let outer = (self.offset, self.length, self.wide.take());
+        self.offset = place.unwrap_or_default();
+        (self.shell, self.nested, self.plain_splitting, self.substitutions) = (shell, place.is_none(), true, 0);
         self.depth += 1;
         self.script(text);
         self.retire(0);
         self.depth -= 1;
         (self.shell, self.nested, self.plain_splitting, self.substitutions) = saved;
+        (self.offset, self.length, self.wide) = outer;
         self.variables = variables;
         self.functions = functions;
     }

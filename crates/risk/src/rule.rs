@@ -376,7 +376,16 @@ fn lose(judge: &mut Judge, name: &str, word: &Word<'_>) {
     let wide = word.glob && word.expanded;
     let temporary = word.value == Value::Known && paths::is_temporary(&word.text) && !wide;
     let risk = if temporary { Risk::ConfigMutation } else { Risk::Destructive };
-    judge.find(risk, format!("{name}:remove"), format!("removes {}", word.shown()), None);
+    let rest = word.ending.as_str();
+    let message = match word.value {
+        // `rm -rf "$directory"/data`
+        Value::Data | Value::Open if word.text.is_empty() && rest.starts_with('/') => {
+            format!("removes {}, which is {rest} if the part that is not known expands to nothing", word.shown())
+        }
+        _ if wide => format!("removes {}, which is everything if the variable expands to nothing", word.shown()),
+        _ => format!("removes {}", word.shown()),
+    };
+    judge.find(risk, format!("{name}:remove"), message, None);
 }
 
 /// In a guest the group's identity alone is what shared directories have: `chmod 2775`.

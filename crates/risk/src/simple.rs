@@ -21,7 +21,7 @@ impl Judge {
         let named = self.named.len();
         let argv = self.words(words);
         if self.locus == Locus::Host {
-            let guests: Vec<_> = argv.iter().flat_map(guests::named).chain(guests::of_command(&argv)).collect();
+            let guests: Vec<_> = argv.iter().flat_map(guests::named).collect();
             self.mentioned.extend(guests.iter().cloned());
             self.named.extend(guests);
         }
@@ -39,7 +39,7 @@ impl Judge {
             self.emptied(redirects);
         }
         if argv.is_empty() && !words.is_empty() {
-            self.find(Risk::Destructive, "shell:computed-command", "which command runs is not known", None);
+            self.find(Risk::Destructive, "shell:computed-command", "the command expands to nothing", None);
         }
         let proven = self.reasons();
         if !self.calls_function(&argv) {
@@ -193,6 +193,10 @@ impl Judge {
     }
 
     fn judged(&mut self, head: &Word<'_>, argv: &[Word<'_>]) {
+        if let Some(guest) = guests::of_command(argv) {
+            self.mentioned.push(guest.clone());
+            self.named.push(guest);
+        }
         if argv.iter().any(|word| word.brace && (word.text.starts_with('-') || word.value != Value::Known))
             || head.brace
         {

@@ -92,7 +92,7 @@ impl<'a> Word<'a> {
     pub fn shown(&self) -> String {
         match self.value {
             Value::Known => self.text.to_string(),
-            _ => format!("{}…", self.text),
+            _ => format!("{}…{}", self.text, self.ending),
         }
     }
 }

@@ -303,11 +303,11 @@ pub fn rsync(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         }
     }
     let pretends = case.pretends();
-    if let Some((target, sources)) = case.args.operands.split_last()
-        && remote_host(target).is_some()
-        && !pretends
-    {
-        sources.iter().for_each(|source| target::sent_file(judge, case, source));
+    if let Some((target, sources)) = case.args.operands.split_last() {
+        sources.iter().filter(|source| remote_host(source).is_none()).for_each(|source| judge.reads(source));
+        if remote_host(target).is_some() && !pretends {
+            sources.iter().for_each(|source| target::sent_file(judge, case, source));
+        }
     }
     if let Some(target) = case.args.operands.last().filter(|word| !word.text.contains(':') && !pretends) {
         judge.writes(target, "rsync");
@@ -335,6 +335,7 @@ pub fn copy_away(judge: &mut Judge, case: &Case<'_, '_, '_>) {
             judge.affects_host(Some(&Word::known(host)));
         }
     }
+    sources.iter().filter(|source| remote_host(source).is_none()).for_each(|source| judge.reads(source));
     match remote_host(target) {
         Some(_) => sources.iter().for_each(|source| target::sent_file(judge, case, source)),
         None => judge.writes(target, case.name),

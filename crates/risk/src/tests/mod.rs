@@ -4,6 +4,7 @@ mod examples;
 mod judgement;
 mod mutation;
 mod proxmox;
+mod reasons;
 
 use super::{Affected, Locus, classify, table::TABLES};
 use crate::Risk;
