@@ -73,10 +73,16 @@ fn set_to_digits(text: &str, name: &str) -> bool {
 }
 
 impl Judge {
-    /// A text of the script that a variable may hold. Arithmetic would execute the substitutions in its subscripts.
+    /// A word of the script, which a variable may come to hold: arithmetic would execute what its subscripts hold.
     pub fn may_be_evaluated(&mut self, text: &str) {
-        let subscript = text.split_once('[').map_or("", |(_, rest)| rest);
-        if !(subscript.contains("$(") || subscript.contains('`')) {
+        if let Some((_, subscript)) = text.split_once('[') {
+            self.value_may_be_evaluated(subscript);
+        }
+    }
+
+    /// The value of a variable, which may also become a part of a subscript: `((a[$n]))`.
+    pub fn value_may_be_evaluated(&mut self, text: &str) {
+        if !(text.contains("$(") || text.contains('`')) {
             return;
         }
         if self.is_evaluated_now(text) {

@@ -18,6 +18,7 @@ mod loops;
 mod nested;
 mod options;
 mod paths;
+mod place;
 mod quoting;
 mod redirect;
 mod rule;

@@ -37,7 +37,7 @@ impl Judge {
         if !word::is_name(var) || environment::is_critical(var) {
             self.find(Risk::Destructive, "shell:variable", format!("the loop sets {var}"), None);
         }
-        values.iter().for_each(|value| self.may_be_evaluated(&value.text));
+        values.iter().for_each(|value| self.value_may_be_evaluated(&value.text));
         assigned::forget(self, &[body]);
         let known = !values.is_empty() && values.len() <= MAX_VALUES && values.iter().all(|w| w.literal().is_some());
         if known && self.depth < 3 && self.rounds + values.len() <= MAX_ROUNDS {

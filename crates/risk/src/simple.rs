@@ -103,7 +103,7 @@ impl Judge {
             let read = expansion::read(node, self, &mut found);
             self.found(found);
             let Some(whole) = read.first() else { continue };
-            self.may_be_evaluated(&whole.text);
+            self.value_may_be_evaluated(&whole.text);
             let Some((target, value)) = whole.text.split_once('=') else {
                 self.find(Risk::Destructive, "shell:variable", "an assignment to something computed", None);
                 continue;

@@ -128,7 +128,7 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
 /// `read NAME…`.
 pub fn read(judge: &mut Judge, argv: &[Word<'_>]) {
     if let Input::Text(text) = judge.input.clone() {
-        judge.may_be_evaluated(&text);
+        judge.value_may_be_evaluated(&text);
     }
     let mut words = argv[1..].iter();
     while let Some(word) = words.next() {
@@ -312,6 +312,9 @@ pub fn usermod(judge: &mut Judge, argv: &[Word<'_>]) {
 /// `mapfile NAME`, `readarray NAME`.
 pub fn mapfile(judge: &mut Judge, argv: &[Word<'_>]) {
     judge.bash_only("`mapfile`");
+    if let Input::Text(text) = judge.input.clone() {
+        judge.value_may_be_evaluated(&text);
+    }
     let mut words = argv[1..].iter();
     while let Some(word) = words.next() {
         match word.literal() {

@@ -146,6 +146,7 @@ pub const VALUES: &[&str] = &[
     "shell-option",
     "macro",
     "trace-file",
+    "config",
     "git-source",
     "git-setting",
 ];
@@ -193,6 +194,7 @@ pub fn value(judge: &mut Judge, rule: &str, case: &Case<'_, '_, '_>, word: &Word
         "picture" => named_code::picture(judge, case, word),
         "shell-option" => named_code::shell_option(judge, case, word),
         "macro" => named_code::macro_name(judge, case, word),
+        "config" => named_code::config(judge, case, word),
         "git-source" => named_code::git_source(judge, word),
         "git-setting" => named_code::git_setting(judge, case, word),
         "trace-file" => named_code::trace_file(judge, case, word),

@@ -3,6 +3,7 @@
 use crate::{
     Locus, Risk,
     judge::{Judge, Shell},
+    paths,
     rule::Case,
     word::{Value, Word},
 };
@@ -148,4 +149,13 @@ pub fn git_setting(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) 
         let message = format!("{} decides what code git runs", word.shown());
         judge.find(Risk::Destructive, "git:setting", message, None);
     }
+}
+
+/// A configuration that may load modules or scripts: the system's own is trusted.
+pub fn config(judge: &mut Judge, case: &Case<'_, '_, '_>, word: &Word<'_>) {
+    let path = paths::normalise(&word.text);
+    if word.value != Value::Known || !path.starts_with("/etc/") {
+        return named_code(judge, case, word);
+    }
+    judge.reads(word);
 }

@@ -281,7 +281,7 @@ pub fn net_tool(judge: &mut Judge, case: &Case<'_, '_, '_>) {
         "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
         _ => false,
     };
-    let batch = words.iter().any(|word| word.starts_with("-b") && !"-brief".starts_with(word));
+    let batch = words.iter().any(|word| word.starts_with("-b") && (*word == "-b" || !"-brief".starts_with(word)));
     let known = !batch && case.argv.iter().all(|word| word.value == Value::Known);
     if !(harmless && known) {
         judge.find(Risk::Destructive, format!("{}:change", case.name), "may cut the way to this system", None);
