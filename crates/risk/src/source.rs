@@ -148,7 +148,9 @@ fn is_first_column(texts: &[&str]) -> bool {
             pattern.is_empty()
                 || pattern.len() > 1 && pattern.starts_with('/') && pattern.ends_with('/') && !pattern.contains('{')
         }),
-        ["cut", "-d ", "-f1"] | ["cut", "-d", " ", "-f1"] | ["cut", "-d", " ", "-f", "1"] => true,
+        ["cut", "-d ", "-f1"] | ["cut", "-f1", "-d "] | ["cut", "-d", " ", "-f1"] | ["cut", "-d", " ", "-f", "1"] => {
+            true
+        }
         _ => false,
     }
 }
@@ -210,6 +212,7 @@ fn counts(words: &[Word<'_>]) -> bool {
         | ["id", "-u" | "-g"]
         | ["grep", "-c" | "-ic" | "-vc" | "-ci" | "-cv", _]
         | ["tr", "-dc" | "-cd", "0-9" | "[:digit:]" | "[0-9]"] => true,
+        ["pgrep", "-c" | "-fc" | "-cf" | "-xc" | "-cx", _] => !words[2].may_be_option(),
         ["stat", "-c", "%s" | "%Y" | "%X" | "%Z" | "%u" | "%g", _] => !words[3].may_be_option(),
         ["date", options @ .., "+%s"] => {
             matches!(options, [] | ["-u"] | ["-d" | "-r", _] | ["-u", "-d" | "-r", _])

@@ -75,7 +75,7 @@ pub fn option(judge: &mut Judge, word: &Word<'_>) {
 
 fn is_harmless(name: &str, value: &str) -> bool {
     if let Some(setting) = name.strip_prefix("apt::get::") {
-        return !LOSES.contains(&setting);
+        return !LOSES.contains(&setting) || matches!(value, "false" | "no" | "off" | "0");
     }
     let transfer = name.strip_prefix("acquire::http::").or_else(|| name.strip_prefix("acquire::https::"));
     match name {

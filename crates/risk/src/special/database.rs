@@ -143,7 +143,7 @@ fn copied_to(text: &str) -> Option<String> {
         _ => return None,
     };
     let file = file.trim_matches(['\'', '"']);
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@…".contains(c);
     (!file.is_empty() && !file.starts_with('-') && file.chars().all(plain)).then(|| file.to_owned())
 }
 
@@ -207,6 +207,10 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
     let has = |list: &str| words.iter().any(|word| listed(list, word));
     match words.as_slice() {
         ["FLUSH", ..] => return Risk::ConfigMutation,
+        ["PRAGMA", names @ ..] => {
+            let shows = !trimmed.contains('=') && names.iter().any(|name| listed(PRAGMAS, name));
+            return if shows { Risk::ReadOnly } else { Risk::ConfigMutation };
+        }
         ["ALTER", "SYSTEM", "RESET", _] => return Risk::ConfigMutation,
         ["ALTER", "SYSTEM", "SET", name, ..] => return server_setting(name),
         ["GRANT", ..] if grants_one_database(trimmed, &words) && locus == Locus::Guest => return Risk::ConfigMutation,
@@ -220,7 +224,6 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
     let query = match first {
         "SELECT" | "WITH" | "TABLE" | "VALUES" | "EXPLAIN" => !has(NOT_A_QUERY) && calls_are_harmless(trimmed),
         "SHOW" | "DESCRIBE" | "DESC" | "USE" => !trimmed.contains('('),
-        "PRAGMA" => !trimmed.contains('=') && words.iter().any(|word| listed(PRAGMAS, word)),
         _ => false,
     };
     match first {
@@ -228,8 +231,8 @@ fn statement_class(statement: &str, locus: Locus) -> Risk {
         "TEE" | "PAGER" | "EDIT" => Risk::Destructive,
         "UPDATE" if !words.contains(&"WHERE") => Risk::Destructive,
         "SELECT" | "WITH" | "EXPLAIN" | "INSERT" | "UPDATE" | "CREATE" | "ALTER" | "GRANT" | "ANALYZE" | "REINDEX"
-        | "VACUUM" | "CHECKPOINT" | "COMMENT" | "BEGIN" | "COMMIT" | "START" | "SET" | "REFRESH" | "CHECK"
-        | "OPTIMIZE" | "PRAGMA" | "RENAME" => Risk::ConfigMutation,
+        | "VACUUM" | "CLUSTER" | "CHECKPOINT" | "COMMENT" | "BEGIN" | "COMMIT" | "START" | "SET" | "REFRESH"
+        | "CHECK" | "OPTIMIZE" | "RENAME" => Risk::ConfigMutation,
         _ if locus == Locus::Guest => Risk::ConfigMutation,
         _ => Risk::Destructive,
     }

@@ -90,8 +90,24 @@ fn renames_log(judge: &Judge, operands: &[Word<'_>]) -> bool {
     };
     let (Some((directory, old)), Some((beside, new))) = (place(from), place(to)) else { return false };
     let stem = old.split('.').next().unwrap_or("");
-    directory == beside && old.contains(".log") && new != old && !stem.is_empty() && new.starts_with(stem)
+    let log = old.contains(".log") || PLAIN_LOGS.contains(&old.as_str());
+    directory == beside && log && new != old && !stem.is_empty() && new.starts_with(stem)
 }
+
+/// Logs that are files and do not say so in their names.
+const PLAIN_LOGS: &[&str] = &[
+    "syslog",
+    "messages",
+    "secure",
+    "maillog",
+    "cron",
+    "debug",
+    "dmesg",
+    "boot",
+    "mail.err",
+    "mail.info",
+    "mail.warn",
+];
 
 /// The target may be a directory: the files then keep their names.
 fn lands_on(judge: &mut Judge, case: &Case<'_, '_, '_>, target: &Word<'_>) {
