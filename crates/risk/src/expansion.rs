@@ -5,7 +5,7 @@
 mod old_arithmetic;
 mod parameter;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, iter::Peekable, str::Chars};
 
 use rable::{Node, NodeKind};
 
@@ -252,11 +252,6 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                 continue;
             }
             match c {
-                '$' if chars.peek() == Some(&'[') => {
-                    chars.next();
-                    self.found.bash_only = true;
-                    self.old_arithmetic = Some((String::new(), 1));
-                }
                 '"' => {
                     self.double = !self.double;
                     self.quoted = true;
@@ -275,28 +270,9 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                         None => self.obfuscated("a lone backslash"),
                     }
                 }
-                '\'' if !self.double => {
-                    self.quoted = true;
-                    loop {
-                        match chars.next() {
-                            Some('\'') => break,
-                            Some(c) => self.push(c),
-                            None => {
-                                self.obfuscated("a quote that does not end");
-                                break;
-                            }
-                        }
-                    }
-                }
+                '\'' if !self.double => self.single_quoted(&mut chars),
                 '`' => self.obfuscated("a backtick that is not understood"),
-                '$' => {
-                    let next = chars.peek().copied();
-                    if plain_dollar(next) && (self.double || !matches!(next, Some('"' | '\''))) {
-                        self.push('$');
-                    } else {
-                        self.obfuscated("a dollar sign that is not understood");
-                    }
-                }
+                '$' => self.dollar(&mut chars),
                 '{' if !self.double
                     && chars.clone().any(|c| c == '}')
                     && chars.clone().any(|c| matches!(c, ',' | '.')) =>
@@ -320,8 +296,34 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
         }
     }
 
+    /// The text up to the next `'`.
+    fn single_quoted(&mut self, chars: &mut Peekable<Chars<'_>>) {
+        self.quoted = true;
+        loop {
+            match chars.next() {
+                Some('\'') => return,
+                Some(c) => self.push(c),
+                None => return self.obfuscated("a quote that does not end"),
+            }
+        }
+    }
+
+    /// A dollar sign that the parser left in the text.
+    fn dollar(&mut self, chars: &mut Peekable<Chars<'_>>) {
+        let next = chars.peek().copied();
+        if next == Some('[') {
+            chars.next();
+            self.found.bash_only = true;
+            self.old_arithmetic = Some((String::new(), 1));
+        } else if plain_dollar(next) && (self.double || !matches!(next, Some('"' | '\''))) {
+            self.push('$');
+        } else {
+            self.obfuscated("a dollar sign that is not understood");
+        }
+    }
+
     /// `~` at the beginning: somebody's home directory.
-    fn home(&mut self, chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    fn home(&mut self, chars: &mut Peekable<Chars<'_>>) {
         match chars.peek() {
             None | Some('/') => self.push_str("/root"),
             // No name of a user begins like this, so the shell leaves it as it is.

@@ -87,41 +87,37 @@ pub fn declare(judge: &mut Judge, argv: &[Word<'_>]) {
             continue;
         }
         match value {
-            Some(value) => {
-                let literal = (word.value == Value::Known).then_some(value);
-                if value.contains(['[', '$', '`', '(']) && !matches!(command.as_str(), "export" | "readonly" | "unset")
-                {
-                    judge.find(
-                        Risk::Destructive,
-                        format!("{command}:code"),
-                        "the value may be evaluated as code",
-                        None,
-                    );
-                }
-                let exported = command == "export";
-                judge.assignment(name, literal, exported);
-                judge.bind(name, literal.map_or(Binding::Data, |text| Binding::Text(text.to_owned())));
-                if name == "IFS" {
-                    judge.plain_splitting = false;
-                }
-            }
-            None if command == "unset" && environment::is_critical(name) => {
-                judge.find(
-                    Risk::ConfigMutation,
-                    "unset:environment",
-                    format!("{name} matters to other commands"),
-                    None,
-                );
-            }
-            None if command == "unset" && judge.may_be_function(name) => judge.find(
-                Risk::Destructive,
-                "unset:function",
-                format!("{name} is a function before and something else after"),
-                None,
-            ),
-            None if command == "unset" => judge.bind(name, Binding::Data),
+            Some(value) => declared_value(judge, &command, name, value, word.value == Value::Known),
+            None if command == "unset" => unset(judge, name),
             None => {}
         }
+    }
+}
+
+/// `declare NAME=VALUE`: with an attribute set before, the value may be evaluated.
+fn declared_value(judge: &mut Judge, command: &str, name: &str, value: &str, known: bool) {
+    if value.contains(['[', '$', '`', '(']) && !matches!(command, "export" | "readonly" | "unset") {
+        judge.find(Risk::Destructive, format!("{command}:code"), "the value may be evaluated as code", None);
+    }
+    judge.value_may_be_evaluated(value);
+    let literal = known.then_some(value);
+    judge.assignment(name, literal, command == "export");
+    judge.bind(name, literal.map_or(Binding::Data, |text| Binding::Text(text.to_owned())));
+    if name == "IFS" {
+        judge.plain_splitting = false;
+    }
+}
+
+/// `unset NAME`.
+fn unset(judge: &mut Judge, name: &str) {
+    if environment::is_critical(name) {
+        let message = format!("{name} matters to other commands");
+        judge.find(Risk::ConfigMutation, "unset:environment", message, None);
+    } else if judge.may_be_function(name) {
+        let message = format!("{name} is a function before and something else after");
+        judge.find(Risk::Destructive, "unset:function", message, None);
+    } else {
+        judge.bind(name, Binding::Data);
     }
 }
 
