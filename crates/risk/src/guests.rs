@@ -50,10 +50,24 @@ pub fn named(word: &Word<'_>) -> Vec<Affected> {
     out
 }
 
-/// What a command of LXC names: `lxc-info -n 104`.
+/// Whether a word is about the processes of a guest, and not about its configuration.
+pub fn names_processes(word: &Word<'_>) -> bool {
+    !(word.text.contains("/etc/pve/") || word.text.ends_with(".conf"))
+}
+
+/// Whether a program's name, or a pattern for one, is that of every guest's process.
+pub fn is_any_process(name: &str) -> bool {
+    ["kvm", "qemu-system", "lxc-start"].iter().any(|process| name.contains(process)) && !has_vmid(name)
+}
+
+/// What a command names by more than one word: `lxc-info -n 104`, `pidof kvm`.
 pub fn of_command(argv: &[Word<'_>]) -> Option<Affected> {
     let (head, rest) = argv.split_first()?;
-    head.text.rsplit('/').next()?.strip_prefix("lxc-")?;
+    let name = head.text.rsplit('/').next()?;
+    if matches!(name, "pidof" | "pgrep") {
+        return rest.iter().any(|word| is_any_process(&word.text)).then_some(Affected::Unknown);
+    }
+    name.strip_prefix("lxc-")?;
     let number = |word: &Word<'_>| {
         vmid(word.text.trim_start_matches("--name=").trim_start_matches("-n")).filter(|_| word.value == Value::Known)
     };
@@ -61,6 +75,9 @@ pub fn of_command(argv: &[Word<'_>]) -> Option<Affected> {
 }
 
 fn named_in(text: &str, open: bool, out: &mut Vec<Affected>) {
+    if matches!(text, "qemu.slice" | "lxc.slice" | "machine.slice") {
+        out.push(Affected::Unknown);
+    }
     if !(open || has_vmid(text) || text.contains(['*', '?', '['])) {
         return;
     }

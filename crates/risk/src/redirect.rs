@@ -74,7 +74,7 @@ impl Judge {
             }
             "<" => {
                 self.reads(word);
-                if self.locus == Locus::Host {
+                if self.locus == Locus::Host && guests::names_processes(word) {
                     self.mentioned.extend(guests::named(word));
                 }
                 let nothing = word.is("/dev/null");

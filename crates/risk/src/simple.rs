@@ -22,7 +22,8 @@ impl Judge {
         let argv = self.words(words);
         if self.locus == Locus::Host {
             let guests: Vec<_> = argv.iter().flat_map(guests::named).collect();
-            self.mentioned.extend(guests.iter().cloned());
+            let processes = argv.iter().filter(|word| guests::names_processes(word)).flat_map(guests::named);
+            self.mentioned.extend(processes);
             self.named.extend(guests);
         }
         argv.iter().for_each(|word| self.may_be_evaluated(&word.text));

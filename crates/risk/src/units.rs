@@ -43,6 +43,10 @@ const NODE: &[&str] = &[
     "systemd-udevd",
     "watchdog-mux",
     "lxc-monitord",
+    "qemu.slice",
+    "lxc.slice",
+    "machine.slice",
+    "system.slice",
     "frr",
 ];
 /// Beginnings of such names.
@@ -61,7 +65,10 @@ pub fn judge(kind: Kind, word: &Word<'_>, guest: bool) -> Option<(Risk, String)>
     }
     let guest_scope = word.text.strip_suffix(".scope").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()));
     let access = ACCESS.contains(&name);
-    let node = guest_scope || NODE.contains(&name) || NODE_PREFIX.iter().any(|prefix| name.starts_with(prefix));
+    let node = guest_scope
+        || NODE.contains(&name)
+        || NODE.contains(&&*word.text)
+        || NODE_PREFIX.iter().any(|prefix| name.starts_with(prefix));
     let power = [
         "reboot",
         "poweroff",

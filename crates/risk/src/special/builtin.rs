@@ -1,7 +1,7 @@
 //! Builtins of the shell that have a grammar of their own.
 
 use crate::{
-    Locus, Risk, environment,
+    Locus, Risk, environment, guests,
     judge::{Input, Judge},
     word::{Binding, Value, Word, is_name},
 };
@@ -348,6 +348,15 @@ pub fn kill_by_name(judge: &mut Judge, argv: &[Word<'_>]) {
     }
     if asks {
         return;
+    }
+    for name in &names {
+        if guests::is_any_process(name) {
+            judge.affects_guest(None);
+        }
+        if let Some((_, id)) = name.split_once("id ") {
+            judge.affects_guest(Some(&Word::known(id.trim_end_matches(['$', ' ']))));
+            wide = true;
+        }
     }
     let plain = |name: &String| {
         name.len() >= 3
