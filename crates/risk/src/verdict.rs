@@ -66,10 +66,3 @@ pub struct Verdict {
     /// Properties beside the class.
     pub flags: Flags,
 }
-
-impl Verdict {
-    /// Nothing is known yet, so the worst is assumed.
-    pub fn unjudged() -> Self {
-        Self { risk: Risk::Destructive, reasons: Vec::new(), affected: BTreeSet::new(), flags: Flags::default() }
-    }
-}

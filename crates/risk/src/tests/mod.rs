@@ -5,7 +5,7 @@ mod judgement;
 mod mutation;
 mod proxmox;
 
-use super::{Affected, Locus, classify, table::TABLES};
+use super::{Affected, Locus, classify, tables::TABLES};
 use crate::Risk;
 
 #[test]
