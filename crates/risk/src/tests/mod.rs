@@ -6,7 +6,7 @@ mod mutation;
 mod proxmox;
 mod reasons;
 
-use super::{Affected, Locus, classify, table::TABLES};
+use super::{Affected, Locus, classify, tables::TABLES};
 use crate::Risk;
 
 #[test]

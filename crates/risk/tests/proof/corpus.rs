@@ -131,7 +131,7 @@ pub fn letter(risk: Risk) -> char {
 }
 
 /// Whether a line does not end by itself.
-pub fn is_endless(command: &str, locus: Locus) -> bool {
+pub fn is_unbounded(command: &str, locus: Locus) -> bool {
     oikos_risk::classify(command, locus).flags.unbounded
 }
 
