@@ -49,7 +49,7 @@ pub fn printf(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
     match argv.get(1) {
         Some(first) if first.text.starts_with("-v") => {
             let name = argv.get(2).and_then(Word::literal).unwrap_or("");
-            if is_name(name) && !environment::is_critical(name) {
+            if is_name(name) && !environment::is_critical(name, scope.tables()) {
                 scope.bind(name, Binding::ScriptValue);
                 findings.bash_only(scope, "`printf -v`");
             } else {
@@ -122,7 +122,7 @@ pub fn declare(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
                     scope.state_mut().forget_splitting();
                 }
             }
-            None if command == "unset" && environment::is_critical(name) => {
+            None if command == "unset" && environment::is_critical(name, scope.tables()) => {
                 findings.add(
                     scope,
                     Risk::ConfigMutation,
@@ -160,7 +160,7 @@ pub fn read(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
             }
             continue;
         }
-        if !is_name(text) || environment::is_critical(text) {
+        if !is_name(text) || environment::is_critical(text, scope.tables()) {
             findings.add(scope, Risk::Destructive, "read:variable", format!("sets {text}"), None);
         }
         scope.bind(text, Binding::ScriptValue);
@@ -276,7 +276,9 @@ pub fn mapfile(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
             Some("-d" | "-n" | "-O" | "-s" | "-u") => {
                 words.next();
             }
-            Some(name) if is_name(name) && !environment::is_critical(name) => scope.bind(name, Binding::ScriptValue),
+            Some(name) if is_name(name) && !environment::is_critical(name, scope.tables()) => {
+                scope.bind(name, Binding::ScriptValue)
+            }
             _ => findings.add(scope, Risk::Destructive, "mapfile:callback", "may execute code for each line", None),
         }
     }
