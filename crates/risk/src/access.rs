@@ -63,7 +63,7 @@ pub fn fills(word: &Word<'_>, what: &str, scope: &Scope, findings: &mut Findings
 
 /// A variable gets a value: for one command (`prefix`) or for the rest of the script.
 pub fn assigns(name: &str, value: Option<&str>, prefix: bool, scope: &Scope, findings: &mut Findings) {
-    let risk = environment::class_of(name, value, prefix);
+    let risk = environment::class_of(name, value, prefix, scope.tables());
     if risk > Risk::ReadOnly {
         let message = match risk {
             Risk::Destructive => format!("{name} decides what code other commands run"),

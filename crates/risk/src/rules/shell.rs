@@ -50,7 +50,7 @@ pub fn printf(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
     match argv.get(1) {
         Some(first) if first.text.starts_with("-v") => {
             let name = argv.get(2).and_then(Word::literal).unwrap_or("");
-            if is_name(name) && !environment::is_critical(name) {
+            if is_name(name) && !environment::is_critical(name, scope.tables()) {
                 scope.bind(name, Binding::ScriptValue);
                 findings.bash_only(scope, "`printf -v`");
             } else {
@@ -126,7 +126,7 @@ fn declared_value(command: &str, name: &str, value: &str, known: bool, scope: &m
 
 /// `unset NAME`.
 fn unset(name: &str, scope: &mut Scope, findings: &mut Findings) {
-    if environment::is_critical(name) {
+    if environment::is_critical(name, scope.tables()) {
         let message = format!("{name} matters to other commands");
         findings.add(scope, Risk::ConfigMutation, "unset:environment", message, None);
     } else if scope.state().may_be_function(name) {
@@ -156,7 +156,7 @@ pub fn read(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
             }
             continue;
         }
-        if !is_name(text) || environment::is_critical(text) {
+        if !is_name(text) || environment::is_critical(text, scope.tables()) {
             findings.add(scope, Risk::Destructive, "read:variable", format!("sets {text}"), None);
         }
         scope.bind(text, Binding::ScriptValue);
@@ -269,7 +269,9 @@ pub fn mapfile(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
             Some("-d" | "-n" | "-O" | "-s" | "-u") => {
                 words.next();
             }
-            Some(name) if is_name(name) && !environment::is_critical(name) => scope.bind(name, Binding::ScriptValue),
+            Some(name) if is_name(name) && !environment::is_critical(name, scope.tables()) => {
+                scope.bind(name, Binding::ScriptValue)
+            }
             _ => findings.add(scope, Risk::Destructive, "mapfile:callback", "may execute code for each line", None),
         }
     }

@@ -51,7 +51,7 @@ pub fn run_property(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
 pub fn run_environment(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
     let value = (word.value == Value::Known).then_some(value);
-    let risk = environment::class_of(name, value, true);
+    let risk = environment::class_of(name, value, true, scope.tables());
     if risk > Risk::ReadOnly {
         findings.add(
             scope,

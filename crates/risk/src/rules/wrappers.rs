@@ -115,7 +115,7 @@ pub fn script(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findi
 
 /// `env -u NAME`.
 pub fn unset(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    let risk = environment::class_of(&word.text, None, true);
+    let risk = environment::class_of(&word.text, None, true, scope.tables());
     if risk > Risk::ReadOnly || word.value != Value::Known {
         findings.add(
             scope,

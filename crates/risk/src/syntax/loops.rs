@@ -34,7 +34,7 @@ pub fn repeated(condition: &Node, body: &Node, scope: &mut Scope, findings: &mut
 /// `for NAME in WORDS`.
 pub fn for_loop(var: &str, words: Option<&[Node]>, body: &Node, scope: &mut Scope, findings: &mut Findings) {
     let values = expansions::words(words.unwrap_or(&[]), scope, findings);
-    if !is_name(var) || environment::is_critical(var) {
+    if !is_name(var) || environment::is_critical(var, scope.tables()) {
         findings.add(scope, Risk::Destructive, "shell:variable", format!("the loop sets {var}"), None);
     }
     values.iter().for_each(|value| evaluation::value_may_be_evaluated(&value.text, scope, findings));

@@ -5,6 +5,7 @@
 
 mod effect;
 mod entry;
+mod list;
 mod reader;
 mod rule;
 
@@ -15,6 +16,7 @@ use std::{
 
 pub use effect::Effect;
 pub use entry::{Entry, Form, Kind, Opt, Style, Takes, Verb, Wrapper};
+pub use list::{ListName, PathTemplate};
 pub use rule::{CallRule, Rule, ValueRule, WordRule};
 
 /// An example line of a table: the verdict on a host and in a guest, and the command.
@@ -37,6 +39,10 @@ pub struct Example {
 pub struct Tables {
     pub(super) entries: Vec<Arc<Entry>>,
     pub(super) names: Arc<HashMap<&'static str, usize, Fnv>>,
+    /// The named lists, by their names.
+    pub(super) lists: Vec<Arc<Vec<&'static str>>>,
+    /// Calls of an API whose class is known.
+    pub(super) paths: Arc<Vec<PathTemplate>>,
     /// The examples, for the test.
     pub examples: Vec<Example>,
     /// Lines that could not be read, for the test: `file:line: why`.
@@ -81,6 +87,7 @@ impl Tables {
 /// Name and text of each table.
 pub static SOURCES: &[(&str, &str)] = &[
     ("coreutils", include_str!("coreutils.risk")),
+    ("environment", include_str!("environment.risk")),
     ("shell", include_str!("shell.risk")),
     ("text", include_str!("text.risk")),
     ("wrappers", include_str!("wrappers.risk")),

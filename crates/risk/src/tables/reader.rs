@@ -2,14 +2,23 @@
 
 use std::sync::Arc;
 
-use super::{Effect, Entry, Example, Form, Kind, Opt, Rule, Style, Tables, Takes, ValueRule, Verb, Wrapper};
+use super::{
+    Effect, Entry, Example, Form, Kind, ListName, Opt, PathTemplate, Rule, Style, Tables, Takes, ValueRule, Verb,
+    Wrapper,
+};
 use crate::Risk;
 
 impl Tables {
     /// Reads the tables; lines that are not understood become faults.
     pub(super) fn read(sources: &[(&'static str, &'static str)]) -> Self {
-        let mut tables =
-            Tables { entries: Vec::new(), names: Arc::default(), examples: Vec::new(), faults: Vec::new() };
+        let mut tables = Tables {
+            entries: Vec::new(),
+            names: Arc::default(),
+            lists: Vec::new(),
+            paths: Arc::default(),
+            examples: Vec::new(),
+            faults: Vec::new(),
+        };
         for (file, text) in sources {
             for (number, row) in rows(text) {
                 if let Err(why) = tables.row(row, (file, number)) {
@@ -20,6 +29,9 @@ impl Tables {
         let silent = tables.entries.iter().filter(|entry| !entry.described);
         let silent: Vec<String> = silent.map(|entry| format!("{}: {}: no `is` row", entry.table, entry.name)).collect();
         tables.faults.extend(silent);
+        let missing = ListName::ALL.iter().filter(|(_, list)| tables.members(*list).is_empty());
+        let missing: Vec<String> = missing.map(|(name, _)| format!("no table has the list {name}")).collect();
+        tables.faults.extend(missing);
         tables
     }
 
@@ -28,6 +40,9 @@ impl Tables {
         match head {
             "" | "#" => Ok(()),
             "cmd" => self.start(rest, place.0),
+            "list" => self.list(rest, |words| words.split_whitespace()),
+            "phrases" => self.list(rest, |texts| texts.split(" | ").map(str::trim)),
+            "path" => self.path(rest),
             ">" => self.example(rest, place),
             ">*" => self.examples(rest, place),
             _ => {
@@ -56,6 +71,28 @@ impl Tables {
                 return Err("the command is defined twice");
             }
         }
+        Ok(())
+    }
+
+    /// `list NAME = WORD WORD…`, `phrases NAME = TEXT | TEXT…`; several rows make one list.
+    fn list<I: Iterator<Item = &'static str>>(
+        &mut self,
+        rest: &'static str,
+        members: impl Fn(&'static str) -> I,
+    ) -> Result<(), &'static str> {
+        let (name, rest) = rest.split_once('=').ok_or("a list needs ` = ` and its words")?;
+        let list = ListName::read(name.trim()).ok_or("no such list")?;
+        self.add_to_list(list, members(rest));
+        Ok(())
+    }
+
+    /// `path VERB TEMPLATE = CLASS`
+    fn path(&mut self, rest: &'static str) -> Result<(), &'static str> {
+        let (call, class) = rest.split_once(" = ").ok_or("a path needs ` = ` and its class")?;
+        let (verb, templates) = call.split_once(' ').ok_or("a path needs a verb")?;
+        let effect = Effect::class(class.trim()).ok_or("a path names its class")?;
+        let templates = templates.split_whitespace().map(|template| PathTemplate { verb, template, effect });
+        Arc::make_mut(&mut self.paths).extend(templates);
         Ok(())
     }
 

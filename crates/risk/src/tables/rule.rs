@@ -3,6 +3,7 @@
 //! A table names a rule; the name is resolved when the table is read. What a rule does stands beside the rules, where
 //! a `match` over these enums proves that each has its function.
 
+/// An enum whose members have names in the tables.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident: $($variant:ident = $word:literal),+ $(,)?) => {
         $(#[$doc])*
@@ -12,7 +13,11 @@ macro_rules! named {
         }
 
         impl $name {
-            /// The rule of this name.
+            /// Every one, with its name in the tables.
+            #[allow(dead_code, reason = "not every kind of name is listed")]
+            pub const ALL: &[(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+
+            /// The one of this name.
             pub fn read(word: &str) -> Option<Self> {
                 match word {
                     $($word => Some(Self::$variant),)+
@@ -22,6 +27,8 @@ macro_rules! named {
         }
     };
 }
+
+pub(super) use named;
 
 named! {
     /// Rules that read the words of a command themselves.

@@ -2,6 +2,7 @@
 
 mod examples;
 mod judgement;
+mod lists;
 mod mutation;
 mod proxmox;
 mod reasons;

@@ -262,11 +262,23 @@ fn examples(at: usize) -> Vec<&'static Example> {
     TABLES.examples.iter().filter(uses).collect()
 }
 
+/// The tables, without what is only for tests.
+pub fn without_examples() -> Tables {
+    Tables {
+        entries: TABLES.entries.clone(),
+        names: TABLES.names.clone(),
+        lists: TABLES.lists.clone(),
+        paths: TABLES.paths.clone(),
+        examples: Vec::new(),
+        faults: Vec::new(),
+    }
+}
+
 /// Whether an example fails with this in the tables; those that name what was flipped are tried first.
 fn is_caught(mutant: &Mutant, at: usize, examples: &[&Example]) -> bool {
-    let (mut entries, names) = (TABLES.entries.clone(), TABLES.names.clone());
-    entries[at] = Arc::new(mutant.entry.clone());
-    let tables = Box::leak(Box::new(Tables { entries, names, examples: Vec::new(), faults: Vec::new() }));
+    let mut tables = without_examples();
+    tables.entries[at] = Arc::new(mutant.entry.clone());
+    let tables = Box::leak(Box::new(tables));
     let (near, far): (Vec<&Example>, Vec<_>) = examples.iter().partition(|line| line.command.contains(&mutant.word));
     near.into_iter().chain(far).any(|example| example.fault(&*tables).is_some())
 }
