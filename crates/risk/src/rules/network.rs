@@ -5,6 +5,7 @@ use crate::{
     Risk, access,
     context::{Findings, Scope},
     invocation::Invocation,
+    tables::ListName,
     words::{Input, Value, Word},
 };
 
@@ -19,52 +20,6 @@ pub fn ping(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fin
         findings.add(scope, Risk::ReadOnly, "ping:unbounded", "does not end by itself", Some("use ping -c 3"));
     }
 }
-
-const ETHTOOL_READS: &[&str] = &[
-    "-i",
-    "-S",
-    "-k",
-    "-a",
-    "-c",
-    "-g",
-    "-l",
-    "-n",
-    "-u",
-    "-T",
-    "-m",
-    "-P",
-    "-x",
-    "-h",
-    "--driver",
-    "--statistics",
-    "--show-features",
-    "--show-offload",
-    "--show-pause",
-    "--show-coalesce",
-    "--show-ring",
-    "--show-channels",
-    "--show-nfc",
-    "--show-ntuple",
-    "--show-time-stamping",
-    "--module-info",
-    "--dump-module-eeprom",
-    "--show-permaddr",
-    "--show-rxfh",
-    "--show-rxfh-indir",
-    "--show-priv-flags",
-    "--show-eee",
-    "--show-fec",
-    "--show-tunnels",
-    "--show-phy-tunable",
-    "--get-phy-tunable",
-    "--get-tunable",
-    "--get-plca-cfg",
-    "--get-plca-status",
-    "--show-mm",
-    "--show-module",
-    "--version",
-    "--help",
-];
 
 /// What the driver or the card does with packets, which the inverse command takes back and which keeps the link.
 const ETHTOOL_CHANGES: &[&str] =
@@ -85,7 +40,7 @@ fn keeps_the_link(argv: &[Word<'_>]) -> bool {
 /// Old network tools: listing is harmless, setting may cut the way.
 pub fn net_tool(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findings) {
     let words: Vec<&str> = call.argv[1..].iter().map(|word| word.text.as_ref()).collect();
-    let reads = |word: &&str| ETHTOOL_READS.contains(word);
+    let reads = |word: &&str| scope.tables().lists(ListName::EthtoolReads, word);
     // `ethtool` knows by its first word what it does; the others only name what it reads.
     if call.name == "ethtool" && words.first().is_some_and(reads) && call.argv[1].value == Value::Known {
         return;

@@ -5,103 +5,9 @@ use crate::{
     context::{Findings, Scope},
     facts::units,
     invocation::Invocation,
-    tables::Kind,
+    tables::{Kind, ListName, Tables},
     words::{Value, Word},
 };
-
-/// The API calls that only change something, by verb and path; `*` stands for one part of the path.
-/// What is not listed destroys, gives access or runs code, or is not known.
-const CHANGES: &[(&str, &str)] = &[
-    ("create", "nodes/*/lxc"),
-    ("create", "nodes/*/qemu"),
-    ("create", "nodes/*/lxc/*/status/start"),
-    ("create", "nodes/*/lxc/*/status/shutdown"),
-    ("create", "nodes/*/lxc/*/status/reboot"),
-    ("create", "nodes/*/lxc/*/status/resume"),
-    ("create", "nodes/*/lxc/*/status/suspend"),
-    ("create", "nodes/*/lxc/*/snapshot"),
-    ("create", "nodes/*/lxc/*/clone"),
-    ("create", "nodes/*/lxc/*/migrate"),
-    ("create", "nodes/*/qemu/*/status/start"),
-    ("create", "nodes/*/qemu/*/status/shutdown"),
-    ("create", "nodes/*/qemu/*/status/reboot"),
-    ("create", "nodes/*/qemu/*/status/resume"),
-    ("create", "nodes/*/qemu/*/status/suspend"),
-    ("create", "nodes/*/qemu/*/snapshot"),
-    ("create", "nodes/*/qemu/*/clone"),
-    ("create", "nodes/*/qemu/*/migrate"),
-    ("create", "nodes/*/qemu/*/config"),
-    ("create", "nodes/*/qemu/*/agent/ping"),
-    ("create", "nodes/*/qemu/*/agent/fsfreeze-freeze"),
-    ("create", "nodes/*/qemu/*/agent/fsfreeze-thaw"),
-    ("create", "nodes/*/qemu/*/agent/fsfreeze-status"),
-    ("create", "nodes/*/qemu/*/agent/fstrim"),
-    ("create", "nodes/*/qemu/*/move_disk"),
-    ("create", "nodes/*/lxc/*/move_volume"),
-    ("create", "nodes/*/apt/update"),
-    ("create", "nodes/*/aplinfo"),
-    ("create", "nodes/*/vzdump"),
-    ("create", "nodes/*/startall"),
-    ("create", "nodes/*/wakeonlan"),
-    ("create", "nodes/*/storage/*/download-url"),
-    ("create", "nodes/*/storage/*/upload"),
-    ("create", "nodes/*/storage/*/content"),
-    ("create", "nodes/*/services/*/start"),
-    ("create", "nodes/*/services/*/reload"),
-    ("create", "nodes/*/services/*/restart"),
-    ("create", "nodes/*/replication/*/schedule_now"),
-    ("create", "cluster/backup"),
-    ("create", "cluster/metrics/server/*"),
-    ("create", "cluster/ha/resources"),
-    ("create", "cluster/ha/groups"),
-    ("create", "cluster/ha/rules"),
-    ("create", "cluster/ha/resources/*/migrate"),
-    ("create", "cluster/ha/resources/*/relocate"),
-    ("create", "cluster/replication"),
-    ("create", "storage"),
-    ("create", "pools"),
-    ("set", "nodes/*/lxc/*/config"),
-    ("set", "nodes/*/lxc/*/resize"),
-    ("set", "nodes/*/lxc/*/snapshot/*/config"),
-    ("set", "nodes/*/qemu/*/config"),
-    ("set", "nodes/*/qemu/*/resize"),
-    ("set", "nodes/*/qemu/*/sendkey"),
-    ("set", "nodes/*/qemu/*/cloudinit"),
-    ("set", "nodes/*/qemu/*/snapshot/*/config"),
-    ("set", "nodes/*/config"),
-    ("set", "nodes/*/time"),
-    ("set", "cluster/options"),
-    ("set", "cluster/backup/*"),
-    ("set", "cluster/ha/resources/*"),
-    ("set", "cluster/ha/groups/*"),
-    ("set", "cluster/ha/rules/*"),
-    ("set", "cluster/replication/*"),
-    ("set", "pools"),
-    ("set", "pools/*"),
-];
-
-/// Parameters that make any of those calls destructive.
-const DANGEROUS: &[&str] = &[
-    "force",
-    "delete",
-    "revert",
-    "args",
-    "hookscript",
-    "script",
-    "restore",
-    "archive",
-    "prune-backups",
-    "maxfiles",
-    "forcestop",
-    "disable",
-    "remove",
-    "unlink",
-    "skiplock",
-    "lxc",
-    "entrypoint",
-];
-/// The same, for numbered parameters: devices of the host.
-const DANGEROUS_NUMBERED: &[&str] = &["dev", "hostpci", "usb", "parallel", "mp", "unused"];
 
 /// `pvesh VERB PATH`: the path decides.
 pub fn pvesh(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findings) {
@@ -114,8 +20,9 @@ pub fn pvesh(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findin
     }
     affected(path, scope, findings);
     let parts: Vec<&str> = path.text.split('/').filter(|part| !part.is_empty()).collect();
-    let listed =
-        path.value == Value::Known && CHANGES.iter().any(|(of, template)| *of == verb && matches(template, &parts));
+    let known = Some(path).filter(|path| path.value == Value::Known);
+    let effect = known.and_then(|path| scope.tables().api_call(verb, &path.text));
+    let class = effect.map_or(Risk::Destructive, |effect| scope.class_of(effect));
     let parameters = parameters(call);
     parameters.iter().for_each(|(name, value)| api_parameter(name, value.as_ref(), scope, findings));
     if parts.last().is_some_and(|last| last.ends_with("all")) && !parameters.iter().any(|(name, _)| name == "vms") {
@@ -129,12 +36,12 @@ pub fn pvesh(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findin
     let host_file = |word: &Word<'_>| word.text.starts_with('/') || word.text.contains("=/");
     let dangerous = parts.first() == Some(&"nodes") && call.argv.iter().skip(3).any(host_file)
         || call.argv.iter().skip(2).any(|word| word.value >= Value::ScriptValue)
-        || parameters.iter().any(|(name, value)| is_dangerous(name) && !is_off(name, value.as_ref()));
-    match (verb, listed, dangerous) {
+        || parameters.iter().any(|(name, value)| is_dangerous(name, scope.tables()) && !is_off(name, value.as_ref()));
+    match (verb, class, dangerous) {
         ("delete", ..) => {
             findings.add(scope, Risk::Destructive, call.code("delete"), "deletes what the path names", None)
         }
-        (_, false, _) => {
+        (_, Risk::Destructive, _) => {
             findings.add(
                 scope,
                 Risk::Destructive,
@@ -143,7 +50,7 @@ pub fn pvesh(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findin
                 None,
             );
         }
-        (_, true, true) => {
+        (_, _, true) => {
             findings.add(
                 scope,
                 Risk::Destructive,
@@ -152,13 +59,8 @@ pub fn pvesh(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findin
                 None,
             );
         }
-        (_, true, false) => findings.add(scope, Risk::ConfigMutation, call.code("change"), "changes the cluster", None),
+        (_, _, false) => findings.add(scope, class, call.code("change"), "changes the cluster", None),
     }
-}
-
-fn matches(template: &str, parts: &[&str]) -> bool {
-    let mut wanted = template.split('/');
-    parts.iter().all(|part| wanted.next().is_some_and(|want| want == "*" || want == *part)) && wanted.next().is_none()
 }
 
 /// The parameters after the path, in any spelling that Getopt takes (one or two dashes, any call), with their values.
@@ -195,11 +97,11 @@ fn api_parameter(name: &str, value: Option<&Word<'_>>, _scope: &Scope, findings:
     }
 }
 
-fn is_dangerous(name: &str) -> bool {
+fn is_dangerous(name: &str, tables: &Tables) -> bool {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
     !name.is_empty()
-        && (DANGEROUS.iter().any(|known| known.starts_with(name))
-            || bare.len() < name.len() && DANGEROUS_NUMBERED.contains(&bare))
+        && (tables.members(ListName::PveshDangerous).iter().any(|known| known.starts_with(name))
+            || bare.len() < name.len() && tables.lists(ListName::PveshDangerousNumbered, bare))
 }
 
 /// Whether a boolean parameter is switched off.
@@ -233,10 +135,10 @@ fn get(path: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     if last.is_empty() && path.value != Value::Known {
         return findings.add(scope, Risk::ConfigMutation, "pvesh:path", "which path is meant is not known", None);
     }
-    if matches!(last, "query-url-metadata" | "query-oci-repo-tags" | "download") {
+    if scope.tables().lists(ListName::PveshFetches, last) {
         findings.add(scope, Risk::ConfigMutation, "pvesh:get", "makes the node fetch something", None);
     }
-    if matches!(last, "file-read" | "ticket" | "termproxy" | "vncwebsocket") || path.text.contains("file-restore") {
+    if scope.tables().lists(ListName::PveshSecrets, last) || path.text.contains("file-restore") {
         findings.shows_secrets();
     }
 }
@@ -244,10 +146,9 @@ fn get(path: &Word<'_>, scope: &Scope, findings: &mut Findings) {
 /// `qm guest cmd ID COMMAND`.
 pub fn guest_command(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findings) {
     let command = call.operands.get(1).and_then(Word::literal).unwrap_or("");
-    let risk = match command {
-        "ping" | "info" | "network-get-interfaces" | "fsfreeze-status" => Risk::ReadOnly,
-        _ if command.starts_with("get-") => Risk::ReadOnly,
-        "fsfreeze-freeze" | "fsfreeze-thaw" | "fstrim" | "shutdown" => Risk::ConfigMutation,
+    let risk = match scope.tables() {
+        tables if tables.lists(ListName::AgentReads, command) => Risk::ReadOnly,
+        tables if tables.lists(ListName::AgentChanges, command) => Risk::ConfigMutation,
         _ => Risk::Destructive,
     };
     if risk > Risk::ReadOnly {
@@ -278,55 +179,10 @@ pub fn mountpoint(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
 
 /// `--delete NAMES`: disks and mount points are lost, other settings are only reset.
 pub fn delete(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    const RESET: &[&str] = &[
-        "description",
-        "tags",
-        "hostname",
-        "name",
-        "nameserver",
-        "searchdomain",
-        "startup",
-        "onboot",
-        "cpulimit",
-        "cpuunits",
-        "cores",
-        "sockets",
-        "memory",
-        "swap",
-        "balloon",
-        "tty",
-        "timezone",
-        "console",
-        "cmode",
-        "debug",
-        "ciuser",
-        "cipassword",
-        "sshkeys",
-        "citype",
-        "ipconfig",
-        "net",
-        "agent",
-        "boot",
-        "bootdisk",
-        "cpu",
-        "vga",
-        "keyboard",
-        "hotplug",
-        "features",
-        "affinity",
-        "watchdog",
-        "audio",
-        "rng",
-        "serial",
-        "ostype",
-        "machine",
-        "bios",
-    ];
     let harmless = word.value == Value::Known
-        && word
-            .text
-            .split([',', ';', ' '])
-            .all(|name| RESET.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit())));
+        && word.text.split([',', ';', ' ']).all(|name| {
+            scope.tables().lists(ListName::GuestSettings, name.trim_end_matches(|c: char| c.is_ascii_digit()))
+        });
     let risk = if harmless { Risk::ConfigMutation } else { Risk::Destructive };
     findings.add(scope, risk, call.code("delete"), format!("deletes {}", word.shown()), None);
 }

@@ -5,37 +5,9 @@ use crate::{
     Risk,
     context::{Findings, Scope},
     invocation::Invocation,
+    tables::ListName,
     words::{Value, Word},
 };
-
-/// What `megacli` may be told first when it shall only show something.
-const MEGACLI_READS: &[&str] = &[
-    "-ldinfo",
-    "-ldpdinfo",
-    "-pdlist",
-    "-pdinfo",
-    "-adpallinfo",
-    "-adpcount",
-    "-adpgettime",
-    "-adpgetprop",
-    "-adpbbucmd",
-    "-cfgdsply",
-    "-encinfo",
-    "-encstatus",
-    "-showsummary",
-    "-showvpd",
-    "-phyinfo",
-    "-ldgetprop",
-    "-ldgetnum",
-    "-pdgetnum",
-    "-pdgetmissing",
-    "-ldnum",
-    "-pdnum",
-    "-version",
-    "-v",
-    "-h",
-    "-help",
-];
 
 /// `storcli /c0 show`, `megacli -LDInfo -Lall -aALL`, `ssacli ctrl all show status`.
 pub fn raid(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
@@ -45,23 +17,17 @@ pub fn raid(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fin
     let known = call.argv.iter().all(|word| word.value == Value::Known);
     let verb = words.iter().position(|word| !word.starts_with('/')).unwrap_or(words.len());
     let file = words.iter().any(|word| word.contains("file"));
+    let lists = |list: ListName, word: &str| scope.tables().lists(list, word);
     let reads = match call.entry.name {
         "megacli" => {
-            words.first().is_some_and(|word| MEGACLI_READS.contains(word))
-                && words[1..].iter().all(|word| {
-                    ["-a", "-l", "-physdrv", "[", "-nolog", "-cache", "-name", "-get", "-page"]
-                        .iter()
-                        .any(|begin| word.starts_with(begin))
-                })
+            words.first().is_some_and(|word| lists(ListName::MegacliReads, word))
+                && words[1..].iter().all(|word| lists(ListName::MegacliWords, word))
         }
         "ssacli" => match words.iter().position(|word| *word == "show") {
             Some(at) => {
-                words[at + 1..].iter().all(|word| matches!(*word, "status" | "detail" | "config" | "ssdinfo"))
+                words[at + 1..].iter().all(|word| lists(ListName::SsacliShows, word))
                     && words[..at].iter().all(|word| {
-                        matches!(*word, "ctrl" | "controller" | "all" | "ld" | "pd" | "array" | "allunassigned")
-                            || matches!(*word, "logicaldrive" | "physicaldrive" | "enclosure")
-                            || word.contains([':', '=']) && !file
-                            || word.len() <= 2
+                        lists(ListName::SsacliObjects, word) || word.contains([':', '=']) && !file || word.len() <= 2
                     })
             }
             None => matches!(words.as_slice(), ["version" | "help"]),
