@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Risk {
-    /// Proven to change nothing.
+    /// Proven to change nothing. The default is for records that were stored without a class; the classifier itself
+    /// never uses it.
     #[default]
     ReadOnly,
     /// Changes configuration or software; can be undone with ordinary means.

@@ -1,37 +1,44 @@
-//! The command classifier: what a shell command can do, judged from its text alone. Pure.
+//! Judges from its text alone how much harm a shell command can do. Pure: no client, no clock, no file is read.
 //!
-//! ReadOnly needs proof; Destructive needs only suspicion; ConfigMutation is what remains. Joins never lower.
-//! Invariant: no client, no runtime, no clock, no randomness, no file is read here.
+//! ```
+//! use oikos_risk::{Locus, Risk, classify};
+//!
+//! let verdict = classify("df -h && rm -rf /srv/old", Locus::Host);
+//! assert_eq!(verdict.risk, Risk::Destructive);
+//! println!("{}: {}", verdict.reasons[0].code, verdict.reasons[0].message);
+//! ```
+//!
+//! # Guarantees
+//! - **ReadOnly needs proof**: every word of every command was understood, and a table says that it changes nothing.
+//! - **Destructive needs only suspicion**: syntax that is not understood, a computed command, a program that no table
+//!   knows and that is told to `delete`.
+//! - ConfigMutation is what remains. Joins never lower a class: the verdict is the worst of all parts.
+//! - Every text is judged, whatever it holds, in time that grows with its length; what is too long or too deeply nested
+//!   is Destructive.
+//!
+//! # Known limits
+//! - Aliases, functions and files of the system are not known: `/root/.bashrc` could make `ls` anything. A host runs
+//!   the text with `bash --noprofile --norc -c`, a guest with `sh -c`.
+//! - Code in other languages is not judged but suspected: `python3 -c …` is never ReadOnly.
+//! - A program in a trusted directory is believed to be the one of that name.
+//!
+//! # How a verdict comes about
+//! [`classify`] → `syntax` (the shell's grammar) → `command` (which one it is) → `invocation` (its options and operands)
+//! → `rules` (what it does, by `tables`) → `context::Findings`. Imports go this way only; a rule that meets another
+//! command or script reaches the grammar through `context::Interpreter`.
 
-mod arithmetic;
-mod assigned;
+mod access;
 mod class;
-mod condition;
-mod effect;
-mod environment;
-mod expansion;
-mod functions;
-mod guard;
-mod guests;
-mod judge;
-mod loops;
-mod nested;
-mod options;
-mod paths;
-mod quoting;
-mod redirect;
-mod rule;
-mod simple;
-mod source;
-mod special;
-mod suspicion;
-mod table;
-mod table_reader;
+mod command;
+mod context;
+mod evaluation;
+mod facts;
+mod invocation;
+mod rules;
+mod syntax;
 mod tables;
-mod units;
 mod verdict;
-mod walk;
-mod word;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -39,20 +46,23 @@ mod tests;
 pub use class::Risk;
 pub use verdict::{Affected, Flags, Locus, Reason, Verdict};
 
+use context::{Findings, Interpreter, Scope};
+use tables::{TABLES, Tables};
+
 /// Judges `command` as it would run on `locus`: under `bash --noprofile --norc -c` on a host, `sh -c` in a guest.
 pub fn classify(command: &str, locus: Locus) -> Verdict {
-    classify_by(&table::TABLES, command, locus)
+    classify_by(&TABLES, command, locus)
 }
+
+/// How commands and scripts within commands are judged.
+const INTERPRETER: Interpreter = Interpreter { command: command::judge_argv, script: syntax::nested_script };
 
 /// Judges by these tables.
-fn classify_by(tables: &'static table::Tables, command: &str, locus: Locus) -> Verdict {
-    let mut judge = judge::Judge::new(tables, locus);
-    judge.script(command);
-    judge.retire(0);
-    judge.verdict()
-}
-
-/// The parts of a name like `git-clean`: some programs find their subcommands under such names.
-fn dashed(name: &str) -> Option<(&'static str, &str)> {
-    name.strip_prefix("git-").map(|verb| ("git", verb))
+fn classify_by(tables: &'static Tables, command: &str, locus: Locus) -> Verdict {
+    let mut scope = Scope::new(tables, locus, INTERPRETER).with_whole(command);
+    let mut findings = Findings::new();
+    syntax::whole_script(command, &mut scope, &mut findings);
+    let mut verdict = findings.into_verdict();
+    verdict.name_lines(command);
+    verdict
 }

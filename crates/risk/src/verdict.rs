@@ -68,8 +68,16 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Nothing is known yet, so the worst is assumed.
-    pub fn unjudged() -> Self {
-        Self { risk: Risk::Destructive, reasons: Vec::new(), affected: BTreeSet::new(), flags: Flags::default() }
+    /// Each reason says at which line of a text of several lines its command begins.
+    pub(crate) fn name_lines(&mut self, command: &str) {
+        if !command.trim_end().contains('\n') {
+            return;
+        }
+        for reason in &mut self.reasons {
+            if let Some(before) = reason.span.as_ref().and_then(|span| command.get(..span.start)) {
+                let line = before.matches('\n').count() + 1;
+                reason.message = format!("line {line}: {}", reason.message);
+            }
+        }
     }
 }

@@ -1,8 +1,93 @@
-//! The tables, one file for each family of commands.
+//! The command tables: what each command, option and verb does, as data.
+//!
+//! Owns the format of `*.risk`, which `README.md` here describes, and the lookup; must not know the shell. A row that
+//! is not understood, or that names a rule or kind that does not exist, is a fault, and a test allows none.
+
+mod effect;
+mod entry;
+mod list;
+mod reader;
+mod rule;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
+
+pub use effect::Effect;
+pub use entry::{Entry, Form, Kind, Opt, Style, Takes, Verb, Wrapper};
+pub use list::{ListName, PathTemplate};
+pub use rule::{CallRule, Rule, ValueRule, WordRule};
+
+/// An example line of a table: the verdict on a host and in a guest, and the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// `R`, `C` or `D` on a host.
+    pub host: char,
+    /// `R`, `C` or `D` in a guest.
+    pub guest: char,
+    /// The flags, and what is acted on: `sensitive`, `unbounded`, `interactive`, a VMID, `unknown`, a host's name.
+    pub marks: Vec<&'static str>,
+    /// The command line.
+    pub command: String,
+    /// The table and line it stands in.
+    pub place: (&'static str, usize),
+}
+
+/// All tables, read.
+#[derive(Clone)]
+pub struct Tables {
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) names: Arc<HashMap<&'static str, usize, Fnv>>,
+    /// The named lists, by their names.
+    pub(super) lists: Vec<Arc<Vec<&'static str>>>,
+    /// Calls of an API whose class is known.
+    pub(super) paths: Arc<Vec<PathTemplate>>,
+    /// The examples, for the test.
+    pub examples: Vec<Example>,
+    /// Lines that could not be read, for the test: `file:line: why`.
+    pub faults: Vec<String>,
+}
+
+/// The tables of this build.
+pub static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables::read(SOURCES));
+
+/// A fast hasher for names.
+pub type Fnv = std::hash::BuildHasherDefault<FnvHasher>;
+
+/// A short hash for short names.
+#[derive(Default)]
+pub struct FnvHasher(u64);
+
+impl std::hash::Hasher for FnvHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+impl Tables {
+    /// The entry of a command.
+    pub fn command(&self, name: &str) -> Option<&Entry> {
+        self.names.get(name).and_then(|at| self.entries.get(*at)).map(Arc::as_ref)
+    }
+
+    /// Every entry, in the order of the tables.
+    #[cfg(test)]
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(Arc::as_ref)
+    }
+}
 
 /// Name and text of each table.
 pub static SOURCES: &[(&str, &str)] = &[
     ("coreutils", include_str!("coreutils.risk")),
+    ("environment", include_str!("environment.risk")),
     ("shell", include_str!("shell.risk")),
     ("text", include_str!("text.risk")),
     ("wrappers", include_str!("wrappers.risk")),
@@ -45,4 +130,6 @@ pub static SOURCES: &[(&str, &str)] = &[
     ("netdiag", include_str!("netdiag.risk")),
     ("tracking", include_str!("tracking.risk")),
     ("crypto", include_str!("crypto.risk")),
+    ("archives", include_str!("archives.risk")),
+    ("macros", include_str!("macros.risk")),
 ];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Affected, Locus, Verdict, classify_by,
-    table::{Example, Tables},
+    tables::{Example, Tables},
 };
 
 impl Example {

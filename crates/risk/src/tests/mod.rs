@@ -2,10 +2,12 @@
 
 mod examples;
 mod judgement;
+mod lists;
 mod mutation;
 mod proxmox;
+mod reasons;
 
-use super::{Affected, Locus, classify, table::TABLES};
+use super::{Affected, Locus, classify, tables::TABLES};
 use crate::Risk;
 
 #[test]

@@ -4,13 +4,11 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    Locus, Risk,
-    effect::Effect,
-    judge::Judge,
-    special,
-    table::{Entry, Example, Form, Kind, Opt, Style, TABLES, Tables, Takes},
-    tables::SOURCES,
-    word::Word,
+    INTERPRETER, Locus, Risk,
+    context::{Findings, Scope},
+    rules::judge_words,
+    tables::{CallRule, Effect, Entry, Example, Form, Kind, Opt, Rule, SOURCES, Style, TABLES, Tables, Takes, Wrapper},
+    words::Word,
 };
 
 /// Flips that change no verdict, and why.
@@ -18,8 +16,18 @@ const EQUIVALENT: &[(&str, &str)] =
     &[("pvedaemon: style Perl gnu", "it has no options, so how they are spelt does not matter")];
 
 /// Rules that do not ask what class their form has: they judge what is done by words that no table can list.
-const OWN_CLASS: &[&str] =
-    &["source", "xargs", "lxc-attach", "net-tool", "service", "sql", "redis", "compose", "pvesh", "qm-guest-cmd"];
+const OWN_CLASS: &[CallRule] = &[
+    CallRule::Source,
+    CallRule::Xargs,
+    CallRule::LxcAttach,
+    CallRule::NetTool,
+    CallRule::Service,
+    CallRule::Sql,
+    CallRule::Redis,
+    CallRule::Compose,
+    CallRule::Pvesh,
+    CallRule::QmGuestCmd,
+];
 
 /// An entry with one thing in it flipped; `word` is the verb or option that is concerned.
 struct Mutant {
@@ -55,6 +63,20 @@ fn lowered(effect: Effect) -> Vec<(&'static str, Effect)> {
     out
 }
 
+/// The same with one property less.
+fn less_wrapping(wrapper: Wrapper) -> Vec<(&'static str, Wrapper)> {
+    let properties = [
+        ("sets-environment", Wrapper { sets_environment: false, ..wrapper }),
+        ("command-optional", Wrapper { command_optional: false, ..wrapper }),
+        ("detaches", Wrapper { detaches: false, ..wrapper }),
+        ("on-node", Wrapper { on_node: false, ..wrapper }),
+        ("time-limit", Wrapper { time_limit: false, ..wrapper }),
+        ("same-shell", Wrapper { same_shell: false, ..wrapper }),
+        ("dashes-first", Wrapper { dashes_first: false, ..wrapper }),
+    ];
+    properties.into_iter().filter(|(_, flipped)| *flipped != wrapper).collect()
+}
+
 /// The next class above both; `None` above the worst.
 fn raised(effect: Effect, floor: Effect) -> Option<Effect> {
     let (host, guest) = (effect.host.max(floor.host), effect.guest.max(floor.guest));
@@ -73,7 +95,7 @@ fn matters(kind: Kind) -> bool {
 
 /// Whether such a value or operand is a change whatever the class says.
 fn changes(kind: Kind) -> bool {
-    matches!(kind, Kind::Write | Kind::Directory | Kind::Host | Kind::On)
+    matches!(kind, Kind::Write | Kind::Directory | Kind::Host | Kind::OnSystem)
 }
 
 /// Whether the operands end with a nested command.
@@ -89,8 +111,20 @@ fn floor(form: &Form) -> Effect {
 
 /// Whether a rule reads the command's words itself, so that nothing but its name counts.
 fn is_raw(entry: &Entry) -> bool {
-    let mut judge = Judge::new(&TABLES, Locus::Host);
-    entry.form.rule.is_some_and(|rule| special::raw(&mut judge, rule, &[Word::known(entry.name)]))
+    let mut scope = Scope::new(&TABLES, Locus::Host, INTERPRETER);
+    let words = [Word::known(entry.name)];
+    matches!(entry.form.rule, Some(Rule::Words(rule)) if judge_words(rule, &words, &mut scope, &mut Findings::new()))
+}
+
+/// Whether the form's rule does not ask what class the form has.
+fn has_own_class(form: &Form) -> bool {
+    matches!(form.rule, Some(Rule::Call(rule)) if OWN_CLASS.contains(&rule))
+}
+
+/// What the form's effect could be lowered to; a class that the row does not name counts for nothing.
+fn lowered_forms(form: &Form) -> Vec<(&'static str, Effect)> {
+    let silent = has_own_class(form) && form.effect == Effect::of(Risk::Destructive);
+    if silent { Vec::new() } else { lowered(form.effect) }
 }
 
 /// Where the row begins that `before` ends in: a line that begins with a blank goes on with the one above.
@@ -124,12 +158,14 @@ fn forms(form: &Form, least: Effect) -> Vec<(String, Form)> {
         change(&mut mutant);
         out.push((what, mutant));
     };
-    let own_class = form.rule.is_some_and(|rule| OWN_CLASS.contains(&rule));
-    if let Some(effect) = raised(form.effect, floor(form)).filter(|_| !own_class) {
+    if let Some(effect) = raised(form.effect, floor(form)).filter(|_| !has_own_class(form)) {
         push("class raised".into(), &|form| form.effect = effect);
     }
     if form.inert {
         push("not inert".into(), &|form| form.inert = false);
+    }
+    for (what, wrapper) in less_wrapping(form.wrapper) {
+        push(format!("not {what}"), &|form| form.wrapper = wrapper);
     }
     if form.rule.is_some() {
         push("no rule".into(), &|form| form.rule = None);
@@ -194,14 +230,14 @@ fn mutants(entry: &Entry) -> Vec<Mutant> {
         return out;
     }
     let least = entry.verbs.iter().map(|verb| floor(&verb.form)).min_by_key(|effect| (effect.host, effect.guest));
-    for (what, effect) in lowered(entry.form.effect) {
+    for (what, effect) in lowered_forms(&entry.form) {
         push(what.into(), &|entry| entry.form.effect = effect);
     }
     for (what, form) in forms(&entry.form, least.unwrap_or(floor(&entry.form))) {
         push(what, &|entry| entry.form = form.clone());
     }
     for (number, verb) in entry.verbs.iter().enumerate() {
-        for (what, effect) in lowered(verb.form.effect) {
+        for (what, effect) in lowered_forms(&verb.form) {
             push(format!("{} {what}", verb.name), &|entry| entry.verbs[number].form.effect = effect);
         }
         // The verbs of one row have the same form.
@@ -226,11 +262,23 @@ fn examples(at: usize) -> Vec<&'static Example> {
     TABLES.examples.iter().filter(uses).collect()
 }
 
+/// The tables, without what is only for tests.
+pub fn without_examples() -> Tables {
+    Tables {
+        entries: TABLES.entries.clone(),
+        names: TABLES.names.clone(),
+        lists: TABLES.lists.clone(),
+        paths: TABLES.paths.clone(),
+        examples: Vec::new(),
+        faults: Vec::new(),
+    }
+}
+
 /// Whether an example fails with this in the tables; those that name what was flipped are tried first.
 fn is_caught(mutant: &Mutant, at: usize, examples: &[&Example]) -> bool {
-    let (mut entries, names) = (TABLES.entries.clone(), TABLES.names.clone());
-    entries[at] = Arc::new(mutant.entry.clone());
-    let tables = Box::leak(Box::new(Tables { entries, names, examples: Vec::new(), faults: Vec::new() }));
+    let mut tables = without_examples();
+    tables.entries[at] = Arc::new(mutant.entry.clone());
+    let tables = Box::leak(Box::new(tables));
     let (near, far): (Vec<&Example>, Vec<_>) = examples.iter().partition(|line| line.command.contains(&mutant.word));
     near.into_iter().chain(far).any(|example| example.fault(&*tables).is_some())
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Locus, Risk, classify,
-    table::{Entry, Kind, Style, TABLES, Takes, Verb},
+    tables::{Entry, Kind, Style, TABLES, Takes, Verb},
 };
 
 fn tools() -> impl Iterator<Item = &'static Entry> {
@@ -16,7 +16,7 @@ fn risk(command: &str) -> Risk {
 /// Operands that fit the verb, so that only the verb and the options decide.
 fn operands(verb: &Verb) -> &'static str {
     match verb.form.operands.as_slice() {
-        [Kind::Within, Kind::Command] => "101 -- uptime",
+        [Kind::InGuest, Kind::Command] => "101 -- uptime",
         [Kind::Vmid, Kind::Vmid] => "101 102",
         [Kind::Vmid] | [Kind::Vmid, Kind::Any] => "101 ping",
         [] => "",

@@ -1,4 +1,4 @@
-//! The labelled lines of `tests/data/homelab.tsv` and `field.tsv`.
+//! The labelled lines of `homelab.tsv`, `field.tsv` and `kinds.tsv` in `tests/data`.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -6,6 +6,7 @@ use oikos_risk::{Affected, Locus, Risk, Verdict};
 
 const HOMELAB: &str = include_str!("../data/homelab.tsv");
 const FIELD: &str = include_str!("../data/field.tsv");
+const KINDS: &str = include_str!("../data/kinds.tsv");
 const TAXONOMY: &str = include_str!("../data/taxonomy.tsv");
 
 /// What a line must be judged as at one place.
@@ -56,8 +57,8 @@ impl Line {
 /// The lines of the homelab corpus, one entry for each place; each is there once.
 pub static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| read(HOMELAB).collect());
 
-/// The lines of both corpora.
-pub static ALL: LazyLock<Vec<Line>> = LazyLock::new(|| read(HOMELAB).chain(read(FIELD)).collect());
+/// The lines of all three corpora.
+pub static ALL: LazyLock<Vec<Line>> = LazyLock::new(|| read(HOMELAB).chain(read(FIELD)).chain(read(KINDS)).collect());
 
 fn read(table: &str) -> impl Iterator<Item = Line> {
     table.lines().filter(|row| !row.starts_with('#')).flat_map(|row| {
@@ -130,7 +131,7 @@ pub fn letter(risk: Risk) -> char {
 }
 
 /// Whether a line does not end by itself.
-pub fn is_endless(command: &str, locus: Locus) -> bool {
+pub fn is_unbounded(command: &str, locus: Locus) -> bool {
     oikos_risk::classify(command, locus).flags.unbounded
 }
 

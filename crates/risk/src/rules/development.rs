@@ -1,0 +1,24 @@
+//! `git`, and programs that are given as files.
+
+use super::general::*;
+use crate::{
+    Risk, access,
+    context::{Findings, Scope},
+    invocation::Invocation,
+    words::{Value, Word},
+};
+
+/// `git`: a directory given by its path may be one that the system needs.
+pub fn git(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    general(call, scope, findings);
+    for operand in call.operands.iter().filter(|word| word.text.starts_with('/')) {
+        access::fills(operand, "git", scope, findings);
+    }
+}
+
+/// A program that comes through a pipe is not known at all.
+pub fn program_file(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    if word.value != Value::Known || word.text == "-" || word.text.starts_with("/dev/") {
+        findings.add(scope, Risk::Destructive, "shell:piped-code", "executes what comes through a pipe", None);
+    }
+}

@@ -1,0 +1,236 @@
+//! `find`: tests and actions in an expression.
+
+use crate::{
+    Risk, access,
+    context::{Findings, Scope, run_command},
+    facts::paths,
+    words::{Value, Word},
+};
+
+/// Tests and actions of `find` that take a value and change nothing.
+const FIND_VALUES: &[&str] = &[
+    "-amin",
+    "-anewer",
+    "-atime",
+    "-cmin",
+    "-cnewer",
+    "-ctime",
+    "-fstype",
+    "-gid",
+    "-group",
+    "-ilname",
+    "-iname",
+    "-inum",
+    "-ipath",
+    "-iregex",
+    "-iwholename",
+    "-links",
+    "-lname",
+    "-mmin",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-path",
+    "-perm",
+    "-regex",
+    "-samefile",
+    "-size",
+    "-type",
+    "-uid",
+    "-used",
+    "-user",
+    "-wholename",
+    "-xtype",
+    "-context",
+    "-maxdepth",
+    "-mindepth",
+    "-regextype",
+    "-printf",
+    "-files0-from",
+    "-newermt",
+    "-newerct",
+    "-newerat",
+    "-newermm",
+    "-newercm",
+    "-newerBt",
+    "-newercc",
+    "-neweraa",
+];
+
+/// Tests and actions without a value that change nothing.
+const FIND_FLAGS: &[&str] = &[
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "-not",
+    "!",
+    "(",
+    ")",
+    ",",
+    "-empty",
+    "-executable",
+    "-false",
+    "-nogroup",
+    "-nouser",
+    "-readable",
+    "-true",
+    "-writable",
+    "-print",
+    "-print0",
+    "-ls",
+    "-prune",
+    "-quit",
+    "-d",
+    "-daystart",
+    "-depth",
+    "-follow",
+    "-ignore_readdir_race",
+    "-mount",
+    "-noleaf",
+    "-noignore_readdir_race",
+    "-nowarn",
+    "-warn",
+    "-xdev",
+    "-H",
+    "-L",
+    "-P",
+    "-E",
+    "-X",
+    "-x",
+    "-s",
+    "--help",
+    "--version",
+    "-help",
+    "-version",
+];
+
+/// `find START… EXPRESSION`.
+pub fn find(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
+    let start = argv.get(1).filter(|word| word.value != Value::Unknown && !word.text.starts_with(['-', '(', '!']));
+    let start = start.map_or_else(|| "./".to_owned(), |word| word.text.to_string());
+    let mut at = 1;
+    let mut expression = false;
+    while let Some(word) = argv.get(at) {
+        at += 1;
+        let Some(text) = word.literal() else {
+            if word.value >= Value::ScriptValue && (expression || word.splits || word.value == Value::Unknown) {
+                findings.add(
+                    scope,
+                    Risk::ConfigMutation,
+                    "find:unknown-word",
+                    "a word that is not known may be an action",
+                    None,
+                );
+            }
+            continue;
+        };
+        expression |= text.starts_with('-');
+        if FIND_FLAGS.contains(&text)
+            || text.starts_with("-O")
+            || text.starts_with("-newer") && text.len() < 9 && !FIND_VALUES.contains(&text)
+        {
+            continue;
+        }
+        if FIND_VALUES.contains(&text) {
+            if argv.get(at).is_some_and(|word| word.splits && word.value >= Value::ScriptValue) {
+                findings.add(
+                    scope,
+                    Risk::ConfigMutation,
+                    "find:unknown-word",
+                    "a word that is not known may be an action",
+                    None,
+                );
+            }
+            if argv.get(at).is_some_and(|word| names_a_secret(&word.text)) {
+                findings.shows_secrets();
+            }
+            at += 1;
+            continue;
+        }
+        match text {
+            "-D" => at += 1,
+            "-exec" | "-execdir" => at = find_exec(argv, at, text, &start, scope, findings),
+            "-ok" | "-okdir" => {
+                findings.add(
+                    scope,
+                    Risk::Destructive,
+                    "find:ok",
+                    "asks a person before each execution",
+                    Some("use -exec"),
+                );
+                return;
+            }
+            "-delete" => findings.add(
+                scope,
+                Risk::Destructive,
+                "find:delete",
+                "removes what it finds",
+                Some("look at the list with -print first"),
+            ),
+            "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+                findings.add(scope, Risk::Destructive, "find:write", format!("{text} writes a file"), None);
+                return;
+            }
+            _ if text.starts_with('-') && text.len() > 1 => {
+                findings.add(
+                    scope,
+                    Risk::ConfigMutation,
+                    "find:unlisted-option",
+                    format!("{text} is not a known test"),
+                    None,
+                );
+            }
+            _ => access::reads(word, scope, findings),
+        }
+    }
+}
+
+/// Whether files of this name hold secrets wherever they lie.
+fn names_a_secret(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    matches!(base, "shadow" | "gshadow" | "sudoers" | "authkey" | "environ")
+        || paths::is_secret(&format!("/{base}"), true)
+}
+
+/// Judges `-exec COMMAND… ;`; returns where the expression goes on.
+fn find_exec(
+    argv: &[Word<'_>],
+    from: usize,
+    action: &str,
+    start: &str,
+    scope: &Scope,
+    findings: &mut Findings,
+) -> usize {
+    let end = (from..argv.len())
+        .find(|at| argv[*at].is(";") || (argv[*at].is("+") && *at > from && argv[*at - 1].is("{}")))
+        .unwrap_or(argv.len());
+    let words: Vec<Word<'_>> = argv[from..end]
+        .iter()
+        .map(|word| {
+            if word.value == Value::Known && word.text.contains("{}") {
+                let begin = word.text.split("{}").next().unwrap_or("");
+                let known = if begin.is_empty() { start.to_owned() } else { begin.to_owned() };
+                let value = if action == "-execdir" || !known.starts_with('-') {
+                    Value::KnownPrefix
+                } else {
+                    Value::ScriptValue
+                };
+                Word::partly(known, value)
+            } else {
+                word.borrow()
+            }
+        })
+        .collect();
+    if words.is_empty() || end == argv.len() {
+        findings.add(scope, Risk::Destructive, "find:exec", "what -exec runs is not known", None);
+        return end + 1;
+    }
+    if words[0].value != Value::Known {
+        findings.add(scope, Risk::Destructive, "find:exec", "executes the files that it finds", None);
+        return end + 1;
+    }
+    let mut inner = scope.with_placeholder(Some("{}")).showing(&words);
+    run_command(&words, &mut inner, findings);
+    end + 1
+}

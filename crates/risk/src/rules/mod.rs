@@ -1,0 +1,196 @@
+//! What commands do, by the rules of the tables.
+//!
+//! Most commands are judged by the general rule. Languages, expressions and builtins of the shell have rules of their
+//! own; a rule judges one command. Files are named after the table family that uses them.
+
+mod apt;
+mod awk;
+mod clusters;
+mod containers;
+mod coreutils;
+mod databases;
+mod development;
+mod fetch;
+mod find;
+mod firewall;
+mod general;
+mod interpreters;
+mod ip;
+mod mongo;
+mod named_code;
+mod nested;
+mod network;
+mod operand;
+mod orchestration;
+mod packages;
+mod proxmox;
+mod raid;
+mod redis;
+mod sed;
+mod shell;
+mod shells;
+mod storage;
+mod suspect;
+mod system;
+mod systemd;
+mod target;
+mod text;
+mod wrappers;
+
+pub use suspect::program as suspect_program;
+
+use crate::{
+    context::{Findings, Scope},
+    invocation::Invocation,
+    tables::{CallRule, Entry, Rule, ValueRule, WordRule},
+    words::Word,
+};
+
+/// Judges a command by its entry in the tables.
+pub fn judge_command(entry: &Entry, argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    if let Some(Rule::Words(rule)) = entry.form.rule
+        && judge_words(rule, argv, scope, findings)
+    {
+        return;
+    }
+    let name = argv.first().map_or(entry.name, |word| word.text.rsplit('/').next().unwrap_or(&word.text));
+    let call = Invocation::read(entry, name, argv);
+    match call.form().rule {
+        Some(Rule::Call(rule)) => judge_call(rule, &call, scope, findings),
+        Some(Rule::Words(_)) | None => general::general(&call, scope, findings),
+    }
+}
+
+/// Judges a command whose words the rule reads itself; false when the table goes on.
+pub(crate) fn judge_words(rule: WordRule, argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) -> bool {
+    match rule {
+        WordRule::Cd => shell::cd(argv, scope, findings),
+        WordRule::Shift => shell::shift(argv, scope, findings),
+        WordRule::Mapfile => shell::mapfile(argv, scope, findings),
+        WordRule::Kill => system::kill(argv, scope, findings),
+        WordRule::KillByName => system::kill_by_name(argv, scope, findings),
+        WordRule::Usermod => system::usermod(argv, scope, findings),
+        WordRule::Test => shell::test(argv, scope, findings),
+        WordRule::Printf => shell::printf(argv, scope, findings),
+        WordRule::Declare => shell::declare(argv, scope, findings),
+        WordRule::Read => shell::read(argv, scope, findings),
+        WordRule::Set => shell::set(argv, scope, findings),
+        WordRule::Eval => shell::eval(argv, scope, findings),
+        WordRule::Exec => shell::exec(argv, scope, findings),
+        WordRule::Let => shell::arithmetic(argv, scope, findings),
+        WordRule::Find => find::find(argv, scope, findings),
+        WordRule::Nft => firewall::nft(argv, scope, findings),
+        WordRule::Ip => ip::ip(argv, scope, findings),
+        WordRule::Flock => return wrappers::flock(argv, scope, findings),
+        WordRule::Su => wrappers::su(argv, scope, findings),
+        WordRule::Dd => coreutils::dd(argv, scope, findings),
+        WordRule::Tar => return storage::tar(argv, scope, findings),
+    }
+    true
+}
+
+/// Judges a command whose options and operands are told apart.
+fn judge_call(rule: CallRule, call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    match rule {
+        CallRule::Shell => shells::shell(call, scope, findings),
+        CallRule::Source => shells::source(call, scope, findings),
+        CallRule::Xargs => wrappers::xargs(call, scope, findings),
+        CallRule::Sed => sed::sed(call, scope, findings),
+        CallRule::Awk => awk::awk(call, scope, findings),
+        CallRule::Interpreter => {
+            if !interpreters::php_console(call, scope, findings) {
+                interpreters::interpreter(call, scope, findings);
+            }
+        }
+        CallRule::Fetch => fetch::fetch(call, scope, findings),
+        CallRule::Move => coreutils::move_files(call, scope, findings),
+        CallRule::Truncating => coreutils::truncating(call, scope, findings),
+        CallRule::RecursiveMode => coreutils::recursive_mode(call, scope, findings),
+        CallRule::Pager => text::pager(call, scope, findings),
+        CallRule::Script => wrappers::script(call, scope, findings),
+        CallRule::Interval => system::interval(call, scope, findings),
+        CallRule::Sql => databases::sql(call, scope, findings),
+        CallRule::Redis => redis::redis(call, scope, findings),
+        CallRule::CopyAway => network::copy_away(call, scope, findings),
+        CallRule::SClient => network::s_client(call, scope, findings),
+        CallRule::Umount => storage::umount(call, scope, findings),
+        CallRule::Parted => storage::parted(call, scope, findings),
+        CallRule::Git => development::git(call, scope, findings),
+        CallRule::Mount => storage::mount(call, scope, findings),
+        CallRule::DockerCp => containers::docker_cp(call, scope, findings),
+        CallRule::Date => coreutils::date(call, scope, findings),
+        CallRule::Service => systemd::service(call, scope, findings),
+        CallRule::Sysctl => systemd::sysctl(call, scope, findings),
+        CallRule::Ping => network::ping(call, scope, findings),
+        CallRule::NetTool => network::net_tool(call, scope, findings),
+        CallRule::Rsync => network::rsync(call, scope, findings),
+        CallRule::DockerInspect => containers::docker_inspect(call, scope, findings),
+        CallRule::OneCommand => orchestration::one_command(call, scope, findings),
+        CallRule::Devices => raid::devices(call, scope, findings),
+        CallRule::Taskset => wrappers::taskset(call, scope, findings),
+        CallRule::Compose => containers::compose(call, scope, findings),
+        CallRule::Applet => clusters::applet(call, scope, findings),
+        CallRule::LxcAttach => containers::lxc_attach(call, scope, findings),
+        CallRule::Pvesh => proxmox::pvesh(call, scope, findings),
+        CallRule::QmGuestCmd => proxmox::guest_command(call, scope, findings),
+        CallRule::Firewall => firewall::firewall(call, scope, findings),
+        CallRule::Raid => raid::raid(call, scope, findings),
+        CallRule::SendsInput => target::sends_input(call, scope, findings),
+    }
+}
+
+/// Judges a single operand or option's value.
+fn judge_value(
+    rule: ValueRule,
+    call: &Invocation<'_, '_, '_>,
+    word: &Word<'_>,
+    scope: &Scope,
+    findings: &mut Findings,
+) {
+    match rule {
+        ValueRule::SshOption => network::ssh_option(word, scope, findings),
+        ValueRule::AptOption => apt::option(word, scope, findings),
+        ValueRule::Header => fetch::header(word, scope, findings),
+        ValueRule::Socket => fetch::socket(word, scope, findings),
+        ValueRule::Bind => containers::bind(word, scope, findings),
+        ValueRule::RunProperty => systemd::run_property(word, scope, findings),
+        ValueRule::RunEnvironment => systemd::run_environment(word, scope, findings),
+        ValueRule::Features => proxmox::features(word, scope, findings),
+        ValueRule::Mountpoint => proxmox::mountpoint(word, scope, findings),
+        ValueRule::Delete => proxmox::delete(call, word, scope, findings),
+        ValueRule::Prune => proxmox::prune(word, scope, findings),
+        ValueRule::AptPackage => packages::apt_package(word, scope, findings),
+        ValueRule::ProgramFile => development::program_file(word, scope, findings),
+        ValueRule::Database => system::database(word, scope, findings),
+        ValueRule::Span => coreutils::span(word, scope, findings),
+        ValueRule::SmartLog => raid::smart_log(word, scope, findings),
+        ValueRule::Unset => wrappers::unset(word, scope, findings),
+        ValueRule::KubeResource => clusters::kube_resource(call, word, scope, findings),
+        ValueRule::Setting => clusters::setting(call, word, scope, findings),
+        ValueRule::KubePath => clusters::kube_path(word, scope, findings),
+        ValueRule::Kubeconfig => clusters::kubeconfig(word, scope, findings),
+        ValueRule::RouterLine => orchestration::router_line(word, scope, findings),
+        ValueRule::Mongo => mongo::eval(word, scope, findings),
+        ValueRule::Hypervisor => orchestration::hypervisor(word, scope, findings),
+        ValueRule::Disk => proxmox::disk(word, scope, findings),
+        ValueRule::Debugfs => storage::debugfs(word, scope, findings),
+        ValueRule::Show => orchestration::show(word, scope, findings),
+        ValueRule::Jump => network::jump(word, scope, findings),
+        ValueRule::Peer => orchestration::peer(call, word, scope, findings),
+        ValueRule::Archive => target::archive(call, word, scope, findings),
+        ValueRule::Checkpoint => target::checkpoint(word, scope, findings),
+        ValueRule::DdOperand => target::dd_operand(call, word, scope, findings),
+        ValueRule::Growth => target::growth(call, word, scope, findings),
+        ValueRule::ZfsProperty => target::zfs_property(word, scope, findings),
+        ValueRule::SentFile => target::sent_file(call, word, scope, findings),
+        ValueRule::Format => named_code::format(call, word, scope, findings),
+        ValueRule::Document => named_code::document(call, word, scope, findings),
+        ValueRule::Picture => named_code::picture(call, word, scope, findings),
+        ValueRule::ShellOption => named_code::shell_option(call, word, scope, findings),
+        ValueRule::Macro => named_code::macro_name(call, word, scope, findings),
+        ValueRule::TraceFile => named_code::trace_file(call, word, scope, findings),
+        ValueRule::Config => named_code::config(call, word, scope, findings),
+        ValueRule::GitSource => named_code::git_source(word, scope, findings),
+        ValueRule::GitSetting => named_code::git_setting(call, word, scope, findings),
+    }
+}

@@ -1,0 +1,210 @@
+//! Old network tools, `ping`, copies to other systems, and options of ssh.
+
+use super::{general::*, target};
+use crate::{
+    Risk, access,
+    context::{Findings, Scope},
+    invocation::Invocation,
+    tables::ListName,
+    words::{Input, Value, Word},
+};
+
+/// `ping` without a count does not end.
+pub fn ping(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    general(call, scope, findings);
+    if call.has("f") {
+        findings.add(scope, Risk::ConfigMutation, "ping:flood", "floods the network", None);
+    }
+    if call.name != "fping" && !call.has("c") && !call.has("w") && !call.has("V") {
+        findings.does_not_end(scope);
+        findings.add(scope, Risk::ReadOnly, "ping:unbounded", "does not end by itself", Some("use ping -c 3"));
+    }
+}
+
+/// What the driver or the card does with packets, which the inverse command takes back and which keeps the link.
+const ETHTOOL_CHANGES: &[&str] =
+    &["-K", "--features", "--offload", "-C", "--coalesce", "-p", "--identify", "--set-eee", "--set-priv-flags"];
+
+/// Whether `ethtool` only sets what keeps the link: features, or `-s DEVICE wol g`.
+fn keeps_the_link(argv: &[Word<'_>]) -> bool {
+    let [_, action, _device, settings @ ..] = argv else { return false };
+    let known = action.value == Value::Known && settings.iter().all(|word| word.value == Value::Known);
+    let sets = |name: &str| matches!(name, "wol" | "sopass" | "msglvl");
+    let change = matches!(&*action.text, "-s" | "--change");
+    known
+        && !settings.is_empty()
+        && (ETHTOOL_CHANGES.contains(&&*action.text)
+            || change && settings.chunks(2).all(|pair| pair.len() == 2 && sets(&pair[0].text)))
+}
+
+/// Old network tools: listing is harmless, setting may cut the way.
+pub fn net_tool(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findings) {
+    let words: Vec<&str> = call.argv[1..].iter().map(|word| word.text.as_ref()).collect();
+    let reads = |word: &&str| scope.tables().lists(ListName::EthtoolReads, word);
+    // `ethtool` knows by its first word what it does; the others only name what it reads.
+    if call.name == "ethtool" && words.first().is_some_and(reads) && call.argv[1].value == Value::Known {
+        return;
+    }
+    if call.name == "ethtool" && keeps_the_link(call.argv) {
+        let message = "changes a setting of a network card";
+        return findings.add(scope, Risk::ConfigMutation, "ethtool:setting", message, None);
+    }
+    let harmless = match call.name {
+        "arp" => words.iter().all(|word| matches!(*word, "-a" | "-n" | "-e" | "-an" | "-v")),
+        "route" => words.iter().all(|word| matches!(*word, "-n" | "-e" | "-ee" | "-v" | "-6")),
+        "ifconfig" | "iwconfig" => words.len() <= 1 && words.iter().all(|word| !word.contains('=')),
+        "ethtool" => words.len() == 1 && !words[0].starts_with('-'),
+        "bridge" | "tc" => {
+            let named: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+            // Not every beginning: `bridge link s` sets, `tc qdisc l` links.
+            let lists =
+                matches!(named.get(1), None | Some(&("show" | "sho" | "sh" | "list" | "lis" | "ls" | "lst" | "help")));
+            lists && !named.first().is_some_and(|object| "monitor".starts_with(object))
+        }
+        "iw" => matches!(
+            words.as_slice(),
+            ["dev" | "list" | "phy" | "features" | "commands" | "help" | "--version"]
+                | ["reg", "get"]
+                | ["phy", _, "info" | "channels"]
+                | ["phy", _, "reg", "get"]
+                | [_, "info" | "link"]
+                | [_, "station" | "scan" | "survey" | "mpath", "dump"]
+                | ["dev", _, "info" | "link"]
+                | ["dev", _, "get", "power_save"]
+                | ["dev", _, "station" | "scan" | "survey" | "mpath", "dump"]
+                | ["dev", _, "station", "get", _]
+        ),
+        "mii-tool" => words.iter().all(|word| !word.starts_with('-') || matches!(*word, "-v" | "-vv" | "--verbose")),
+        "vconfig" => words.is_empty(),
+        "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
+        _ => false,
+    };
+    let batch = words.iter().any(|word| word.starts_with("-b") && (*word == "-b" || !"-brief".starts_with(word)));
+    let known = !batch && call.argv.iter().all(|word| word.value == Value::Known);
+    if !(harmless && known) {
+        findings.add(scope, Risk::Destructive, format!("{}:change", call.name), "may cut the way to this system", None);
+    }
+}
+
+/// The system in `host:path`.
+fn remote_host<'w>(word: &'w Word<'_>) -> Option<&'w str> {
+    word.text.split_once(':').filter(|(host, _)| !host.contains('/')).map(|(host, _)| host)
+}
+
+/// `rsync`: another system in an operand, a device or protected directory as target.
+pub fn rsync(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    general(call, scope, findings);
+    for operand in &call.operands {
+        if let Some((host, _)) = operand.text.split_once(':').filter(|(host, _)| !host.contains('/')) {
+            let host = host.rsplit('@').next().unwrap_or(host).to_owned();
+            findings.affects_host(Some(&Word::known(host)));
+        }
+    }
+    let pretends = call.is_dry_run();
+    if let Some((target, sources)) = call.operands.split_last() {
+        sources
+            .iter()
+            .filter(|source| remote_host(source).is_none())
+            .for_each(|source| access::reads(source, scope, findings));
+        if remote_host(target).is_some() && !pretends {
+            sources.iter().for_each(|source| target::sent_file(call, source, scope, findings));
+        }
+    }
+    if let Some(target) = call.operands.last().filter(|word| !word.text.contains(':') && !pretends) {
+        access::writes(target, "rsync", scope, findings);
+    }
+}
+
+/// `scp`: a secret that leaves the system cannot be called back.
+pub fn copy_away(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    general(call, scope, findings);
+    let Some((target, sources)) = call.operands.split_last() else { return };
+    for word in &call.operands {
+        if let Some(host) = remote_host(word) {
+            let host = host.rsplit('@').next().unwrap_or("").to_owned();
+            findings.affects_host(Some(&Word::known(host)));
+        }
+    }
+    sources
+        .iter()
+        .filter(|source| remote_host(source).is_none())
+        .for_each(|source| access::reads(source, scope, findings));
+    match remote_host(target) {
+        Some(_) => sources.iter().for_each(|source| target::sent_file(call, source, scope, findings)),
+        None => access::writes(target, call.name, scope, findings),
+    }
+}
+
+/// `ssh -o NAME=VALUE`: names that execute nothing.
+pub fn ssh_option(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    const HARMLESS: &[&str] = &[
+        "batchmode",
+        "connecttimeout",
+        "connectionattempts",
+        "stricthostkeychecking",
+        "loglevel",
+        "serveraliveinterval",
+        "serveralivecountmax",
+        "passwordauthentication",
+        "pubkeyauthentication",
+        "identitiesonly",
+        "port",
+        "user",
+        "requesttty",
+        "controlmaster",
+        "controlpersist",
+        "tcpkeepalive",
+        "addressfamily",
+        "preferredauthentications",
+        "numberofpasswordprompts",
+        "checkhostip",
+        "compression",
+        "kbdinteractiveauthentication",
+        "gssapiauthentication",
+    ];
+    let name = word.text.split(['=', ' ']).next().unwrap_or("").to_ascii_lowercase();
+    let known_hosts = matches!(word.literal(), Some("UserKnownHostsFile=/dev/null" | "GlobalKnownHostsFile=/dev/null"));
+    if !(known_hosts || (HARMLESS.contains(&name.as_str()) && word.value == Value::Known)) {
+        findings.add(
+            scope,
+            Risk::Destructive,
+            "ssh:option",
+            format!("-o {} may execute something", word.shown()),
+            None,
+        );
+    }
+}
+
+/// Hosts that only pass `ssh` through: `ssh -J user@a,b c`.
+pub fn jump(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | ',' | '[' | ']');
+    if word.value != Value::Known || word.text.starts_with('-') || !word.text.chars().all(plain) {
+        findings.add(
+            scope,
+            Risk::Destructive,
+            "ssh:option",
+            format!("-J {} may execute something", word.shown()),
+            None,
+        );
+    }
+}
+
+/// `openssl s_client` sends what it reads.
+pub fn s_client(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    general(call, scope, findings);
+    let sends = match scope.input() {
+        Input::Closed => false,
+        Input::Text(text) => text.len() > 64,
+        _ => true,
+    };
+    if sends {
+        let risk = if findings.secrets_shown_so_far() { Risk::Destructive } else { Risk::ConfigMutation };
+        findings.add(
+            scope,
+            risk,
+            "openssl:sends",
+            "sends what it reads to another system",
+            Some("give it < /dev/null"),
+        );
+    }
+}

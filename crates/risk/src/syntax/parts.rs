@@ -1,0 +1,34 @@
+//! Parts of a script that run in a shell of their own, or that may not run at all.
+
+use super::functions;
+use crate::context::{Findings, Scope};
+
+/// Judges a part that runs in a shell of its own, which is `scope`: nothing that it does to that shell lasts.
+pub fn subshell(mut scope: Scope, findings: &mut Findings, part: impl FnOnce(&mut Scope, &mut Findings)) {
+    let outer = scope.state().functions().len();
+    part(&mut scope, findings);
+    functions::judge_uncalled(outer, &mut scope, findings);
+}
+
+/// Judges a part that may or may not run: what it assigns is not known afterwards.
+pub fn conditional(scope: &mut Scope, findings: &mut Findings, part: impl FnOnce(&mut Scope, &mut Findings)) {
+    let before = scope.state().clone();
+    let mut inner = scope.in_condition();
+    part(&mut inner, findings);
+    scope.continue_after(inner);
+    functions::judge_uncalled(before.functions().len(), scope, findings);
+    scope.state_mut().forget_changes(&before);
+}
+
+/// Judges a part of the same shell that has a standard input of its own, if redirects give it one.
+pub fn reading(
+    input: Option<crate::words::Input>,
+    scope: &mut Scope,
+    findings: &mut Findings,
+    part: impl FnOnce(&mut Scope, &mut Findings),
+) {
+    let Some(input) = input else { return part(scope, findings) };
+    let mut inner = scope.reading(input);
+    part(&mut inner, findings);
+    scope.continue_shell_after(inner);
+}

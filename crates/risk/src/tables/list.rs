@@ -1,0 +1,102 @@
+//! Named lists of words, and API paths with the class of each call.
+//!
+//! A list holds what a rule or the engine must know and no row of a command can say: the code asks whether a word is in
+//! the list and knows no member by name, so that the flip test reaches each.
+
+use std::sync::Arc;
+
+use super::{Effect, Tables, rule::named};
+
+named! {
+    /// The lists that the code asks for. A list that no table defines is a fault.
+    ListName:
+    EnvironmentInert = "environment-inert", EnvironmentCritical = "environment-critical",
+    EnvironmentNumbers = "environment-numbers", EnvironmentSetting = "environment-setting",
+    EnvironmentHarmless = "environment-harmless",
+    RedisReads = "redis-reads",
+    RedisChanges = "redis-changes",
+    RedisSecrets = "redis-secrets",
+    RedisFeeds = "redis-feeds",
+    RedisSettings = "redis-settings",
+    RedisReports = "redis-reports",
+    MongoReads = "mongo-reads",
+    MongoAsks = "mongo-asks",
+    SqlCalls = "sql-calls",
+    SqlNotQuery = "sql-not-query",
+    SqlLoses = "sql-loses",
+    SqlQueries = "sql-queries",
+    SqlShows = "sql-shows",
+    SqlChanges = "sql-changes",
+    SqlWideRights = "sql-wide-rights",
+    SqlSecrets = "sql-secrets",
+    SqlMeta = "sql-meta",
+    MegacliReads = "megacli-reads",
+    MegacliWords = "megacli-words",
+    SsacliShows = "ssacli-shows",
+    SsacliObjects = "ssacli-objects",
+    EthtoolReads = "ethtool-reads",
+    PveshDangerous = "pvesh-dangerous",
+    PveshDangerousNumbered = "pvesh-dangerous-numbered",
+    PveshFetches = "pvesh-fetches",
+    PveshSecrets = "pvesh-secrets",
+    AgentReads = "agent-reads",
+    AgentChanges = "agent-changes",
+    GuestSettings = "guest-settings",
+}
+
+impl Tables {
+    /// Whether a list holds a word. A `*` at the end or beginning of a member stands for any text.
+    pub fn lists(&self, list: ListName, word: &str) -> bool {
+        self.members(list).iter().any(|member| is_member(member, word))
+    }
+
+    /// The members of a list, as the table writes them.
+    pub fn members(&self, list: ListName) -> &[&'static str] {
+        self.lists.get(list as usize).map_or(&[], |members| members.as_slice())
+    }
+
+    /// The class of a call of an API, when a template matches its verb and path.
+    pub fn api_call(&self, verb: &str, path: &str) -> Option<Effect> {
+        let matching = self.paths.iter().filter(|template| template.verb == verb && template.matches(path));
+        matching.map(|template| template.effect).reduce(Effect::join)
+    }
+
+    pub(super) fn add_to_list(&mut self, list: ListName, words: impl Iterator<Item = &'static str>) {
+        if self.lists.len() < ListName::ALL.len() {
+            self.lists.resize_with(ListName::ALL.len(), Arc::default);
+        }
+        if let Some(members) = self.lists.get_mut(list as usize) {
+            Arc::make_mut(members).extend(words);
+        }
+    }
+}
+
+fn is_member(member: &str, word: &str) -> bool {
+    match (member.strip_prefix('*'), member.strip_suffix('*')) {
+        _ if member.len() < 2 => member == word,
+        (Some(end), _) => word.ends_with(end),
+        (None, Some(begin)) => word.starts_with(begin),
+        (None, None) => member == word,
+    }
+}
+
+/// A call of an API: `path create /nodes/*/lxc = change`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathTemplate {
+    /// The verb of the call.
+    pub verb: &'static str,
+    /// The path; `*` stands for one part of it.
+    pub template: &'static str,
+    /// What the call does.
+    pub effect: Effect,
+}
+
+impl PathTemplate {
+    fn matches(&self, path: &str) -> bool {
+        let parts = |path: &'static str| path.split('/').filter(|part| !part.is_empty());
+        let mut wanted = parts(self.template);
+        let given = path.split('/').filter(|part| !part.is_empty());
+        given.into_iter().all(|part| wanted.next().is_some_and(|want| want == "*" || want == part))
+            && wanted.next().is_none()
+    }
+}

@@ -1,0 +1,47 @@
+//! Every member of every list and every API path matters: without it, some example that holds it fails.
+
+use std::sync::Arc;
+
+use super::mutation::without_examples;
+use crate::{
+    Risk,
+    tables::{Effect, ListName, TABLES, Tables},
+};
+
+/// Whether an example that holds `text` gets another verdict from these tables.
+fn is_caught(tables: Tables, text: &str) -> bool {
+    let tables: &'static Tables = Box::leak(Box::new(tables));
+    let near = TABLES.examples.iter().filter(|example| example.command.to_lowercase().contains(text));
+    near.into_iter().any(|example| example.fault(tables).is_some())
+}
+
+#[test]
+fn every_member_of_a_list_is_missed_by_an_example() {
+    let (mut tried, mut survived) = (0, Vec::new());
+    for (name, list) in ListName::ALL {
+        for (at, member) in TABLES.members(*list).iter().enumerate() {
+            let mut tables = without_examples();
+            Arc::make_mut(&mut tables.lists[*list as usize]).remove(at);
+            tried += 1;
+            if !is_caught(tables, &member.trim_matches('*').to_lowercase()) {
+                survived.push(format!("{name}: {member}"));
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+    assert!(survived.is_empty(), "{} of {tried} survived:\n{}", survived.len(), survived.join("\n"));
+}
+
+#[test]
+fn every_path_of_an_api_is_missed_by_an_example() {
+    let mut survived = Vec::new();
+    for (at, template) in TABLES.paths.iter().enumerate() {
+        let mut tables = without_examples();
+        Arc::make_mut(&mut tables.paths)[at].effect = Effect::of(Risk::Destructive);
+        let last = template.template.rsplit('/').find(|part| *part != "*").unwrap_or_default();
+        if !is_caught(tables, last) {
+            survived.push(format!("{} {}", template.verb, template.template));
+        }
+    }
+    assert!(survived.is_empty(), "{} survived:\n{}", survived.len(), survived.join("\n"));
+}

@@ -1,0 +1,213 @@
+//! Words: what a shell word will be when the command runs, as far as the text alone tells.
+//!
+//! Owns quote removal, expansions and what is known about a variable; must not know any command but those whose
+//! output it may foretell.
+
+pub mod arithmetic;
+mod old_arithmetic;
+pub mod output;
+mod parameter;
+pub mod quoting;
+mod reader;
+
+use std::{borrow::Cow, rc::Rc};
+
+use rable::{Node, NodeKind};
+
+pub use output::Input;
+pub use reader::read;
+
+/// The most words that a brace expansion may make.
+pub const MAX_BRACE_WORDS: usize = 64;
+
+/// How much of a word is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(clippy::enum_variant_names, reason = "a value of the script is what it is")]
+pub enum Value {
+    /// The text is the argument, exactly.
+    Known,
+    /// The text is a known beginning (never of an option), the rest is not known: `/etc/*.cfg`, `"/srv/$x"`.
+    KnownPrefix,
+    /// Not known, but made by this very script: a loop variable, the output of a judged command.
+    ScriptValue,
+    /// Not known at all: the environment, positional parameters, a pattern that may become an option.
+    Unknown,
+}
+
+/// One argument as far as it is known.
+#[derive(Clone, Debug)]
+pub struct Word<'a> {
+    /// The argument, or its known beginning.
+    pub text: Cow<'a, str>,
+    /// How much of it is known.
+    pub value: Value,
+    /// The known text after the last piece that is not known.
+    pub ending: String,
+    /// Holds a shell pattern.
+    pub glob: bool,
+    /// Comes from a brace expansion.
+    pub brace: bool,
+    /// Holds the text of a variable.
+    pub expanded: bool,
+    /// May become several words, or none.
+    pub splits: bool,
+    /// Holds the output of a command.
+    pub substituted: bool,
+    /// Is what this URL answers, and nothing else.
+    pub fetched: Option<String>,
+}
+
+impl<'a> Word<'a> {
+    /// A word whose text is known.
+    pub fn known(text: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            text: text.into(),
+            value: Value::Known,
+            ending: String::new(),
+            glob: false,
+            brace: false,
+            expanded: false,
+            splits: false,
+            substituted: false,
+            fetched: None,
+        }
+    }
+
+    /// A word about which this much is known.
+    pub fn partly(text: impl Into<Cow<'a, str>>, value: Value) -> Self {
+        Self { value, ..Self::known(text) }
+    }
+
+    /// The same word, borrowed.
+    pub fn borrow(&self) -> Word<'_> {
+        Word {
+            text: Cow::Borrowed(self.text.as_ref()),
+            ending: self.ending.clone(),
+            fetched: self.fetched.clone(),
+            ..*self
+        }
+    }
+
+    /// The same word with another text: a part of it.
+    pub fn with_text<'b>(&self, text: impl Into<Cow<'b, str>>) -> Word<'b> {
+        Word { text: text.into(), ending: self.ending.clone(), fetched: self.fetched.clone(), ..*self }
+    }
+
+    /// The exact text, when it is known.
+    pub fn literal(&self) -> Option<&str> {
+        (self.value == Value::Known).then_some(self.text.as_ref())
+    }
+
+    /// Whether this is known to be exactly `text`.
+    pub fn is(&self, text: &str) -> bool {
+        self.value == Value::Known && self.text == text
+    }
+
+    /// Whether the word may be taken for an option by the command.
+    pub fn may_be_option(&self) -> bool {
+        match self.value {
+            Value::Known => self.text.len() > 1 && self.text.starts_with('-'),
+            Value::KnownPrefix => false,
+            Value::ScriptValue | Value::Unknown => true,
+        }
+    }
+
+    /// For display: the text, with `…` for what is not known.
+    pub fn shown(&self) -> String {
+        match self.value {
+            Value::Known => self.text.to_string(),
+            _ => format!("{}…{}", self.text, self.ending),
+        }
+    }
+}
+
+/// What reading a word found besides its value.
+#[derive(Default)]
+pub struct Expansions<'a> {
+    /// Substitutions to be judged.
+    pub commands: Vec<(&'a Node, Substitution)>,
+    /// Text that must be parsed and judged as a word on its own (nested in `${…}` or arithmetic).
+    pub nested: Vec<String>,
+    /// Variables that `${x:=…}` sets.
+    pub assigned: Vec<String>,
+    /// What hides a value on purpose or executes it: the word is obfuscated.
+    pub obfuscated: Option<&'static str>,
+    /// A letter that looks like a dash or a quote and is none.
+    pub lookalike: bool,
+    /// Syntax that only bash understands.
+    pub bash_only: bool,
+    /// Arithmetic over variables whose text is not known to be a number.
+    pub arithmetic: bool,
+}
+
+/// The kind of substitution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Substitution {
+    /// `$(…)` or backticks.
+    Command,
+    /// `<(…)`.
+    ReadFrom,
+    /// `>(…)`.
+    WriteTo,
+}
+
+/// What is known about a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// Its exact value.
+    Text(Rc<str>),
+    /// Set by this script to something not known.
+    ScriptValue,
+    /// The same, but one word without blanks.
+    OneWord,
+    /// One word that begins like this.
+    Prefix(Rc<str>),
+    /// Only digits, whatever they are.
+    Number,
+}
+
+/// Looks a variable up.
+pub trait Variables {
+    /// What is known about `name`; `None` when this script did not set it.
+    fn variable(&self, name: &str) -> Option<&Binding>;
+    /// Whether unquoted expansions split at blanks only.
+    fn plain_splitting(&self) -> bool;
+}
+
+/// Whether `text` is a variable's name.
+pub fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Arithmetic whose every variable is known to be a number: anything else bash may evaluate as code.
+pub fn numbers_only(node: &Node, vars: &dyn Variables) -> bool {
+    let all = |nodes: &[&Node]| nodes.iter().all(|node| numbers_only(node, vars));
+    match &node.kind {
+        NodeKind::ArithNumber { value } => value.bytes().all(|b| b.is_ascii_alphanumeric()),
+        NodeKind::ArithEmpty => true,
+        NodeKind::ArithVar { name } => is_number(name, vars),
+        NodeKind::ParamExpansion { param, op: None, .. } => is_number(param, vars),
+        NodeKind::ArithBinaryOp { left, right, .. } | NodeKind::ArithComma { left, right } => all(&[left, right]),
+        NodeKind::ArithUnaryOp { operand, .. } => numbers_only(operand, vars),
+        NodeKind::ArithTernary { condition, if_true, if_false } => {
+            numbers_only(condition, vars)
+                && if_true.as_deref().is_none_or(|node| numbers_only(node, vars))
+                && if_false.as_deref().is_none_or(|node| numbers_only(node, vars))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a variable holds digits only.
+pub fn is_number(name: &str, vars: &dyn Variables) -> bool {
+    match name {
+        "?" | "#" | "$" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" => true,
+        _ => match vars.variable(name) {
+            Some(Binding::Number) => true,
+            Some(Binding::Text(text)) => !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()),
+            _ => false,
+        },
+    }
+}
