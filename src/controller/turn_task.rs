@@ -38,8 +38,8 @@ pub async fn run(
     cancel: CancellationToken,
 ) {
     let turn = async {
-        match take(&context, &plan, sequence, closing).await {
-            Ok(()) => known(&context, &plan, sequence).await,
+        match run_turn(&context, &plan, sequence, closing).await {
+            Ok(()) => wait_until_cached(&context, &plan, sequence).await,
             Err(error) => {
                 let name = plan.metadata.name.as_deref();
                 tracing::warn!(plan = name, sequence, category = error.category(), %error, "a turn is taken again");
@@ -54,7 +54,7 @@ pub async fn run(
 }
 
 /// Waits until the store knows the turn, for a while: until then the plan's next pass would only ask for it again.
-async fn known(context: &Context, plan: &Plan, sequence: u32) {
+async fn wait_until_cached(context: &Context, plan: &Plan, sequence: u32) {
     let stored = async {
         while !context.stores.has_turn(plan.metadata.uid.as_deref().unwrap_or_default(), sequence) {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -64,7 +64,7 @@ async fn known(context: &Context, plan: &Plan, sequence: u32) {
     let _ = tokio::time::timeout(Duration::from_secs(10), stored).await;
 }
 
-async fn take(
+async fn run_turn(
     context: &Context,
     plan: &Plan,
     sequence: u32,
@@ -91,7 +91,7 @@ async fn take(
                 Ok(reply) => {
                     let results =
                         tool_answers::answers(context, &namespace, &reply.calls, &transcript.executions).await;
-                    said(plan, sequence, reply, results, closing.is_some())
+                    agent_message(plan, sequence, reply, results, closing.is_some())
                 }
                 Err(reason) => note(plan, sequence, reason),
             }
@@ -184,7 +184,7 @@ impl Transcript<'_> {
                     nudged = true;
                     context.nudge = prompt::nudge(reply.kind, 1);
                 }
-                Ok(reply) => return Err(Reason::new(reply.kind.code().into(), useless(&reply))),
+                Ok(reply) => return Err(Reason::new(reply.kind.code().into(), unusable_reply(&reply))),
                 Err(error) if error.category == ErrorCategory::ContextOverflow && !shortened => {
                     shortened = true;
                     context.budget /= 4;
@@ -203,7 +203,7 @@ async fn pause(error: &ModelError, tries: u32) {
     tokio::time::sleep(wait).await;
 }
 
-fn useless(reply: &Reply) -> String {
+fn unusable_reply(reply: &Reply) -> String {
     let what = match reply.kind {
         ReplyKind::Empty | ReplyKind::ReasoningOnly => "the model gave an empty answer twice",
         ReplyKind::Refusal => "the model declined twice",
@@ -260,7 +260,13 @@ fn note(plan: &Plan, sequence: u32, reason: Reason<BlockedReason>) -> MessageSpe
     }
 }
 
-fn said(plan: &Plan, sequence: u32, reply: Reply, results: Vec<crate::api::ToolResult>, closing: bool) -> MessageSpec {
+fn agent_message(
+    plan: &Plan,
+    sequence: u32,
+    reply: Reply,
+    results: Vec<crate::api::ToolResult>,
+    closing: bool,
+) -> MessageSpec {
     MessageSpec {
         plan_ref: ObjectRef::of(plan),
         sequence,

@@ -49,7 +49,7 @@ pub(crate) async fn run(
     step: &Step,
     cancel: &CancellationToken,
 ) -> Result<Option<Report>, ConnectError> {
-    let Some(done) = talk(pool, access, step, Kept::new, cancel).await? else { return Ok(None) };
+    let Some(done) = talk(pool, access, step, HeadTail::new, cancel).await? else { return Ok(None) };
     Ok(Some(Report {
         outcome: done.outcome,
         stdout: done.sink.stdout.finish(),
@@ -134,18 +134,18 @@ async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
 }
 
 /// Head and tail of both streams.
-struct Kept {
+struct HeadTail {
     stdout: Capture,
     stderr: Capture,
 }
 
-impl Kept {
+impl HeadTail {
     fn new() -> Self {
         Self { stdout: Capture::new(STDOUT), stderr: Capture::new(STDERR) }
     }
 }
 
-impl Sink for Kept {
+impl Sink for HeadTail {
     fn stdout(&mut self, bytes: &[u8]) {
         self.stdout.push(bytes);
     }

@@ -25,7 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const GUEST_GONE: u32 = 4;
 
 /// One step being followed.
-pub(crate) struct Pursuit<'a> {
+pub(crate) struct SupervisedStep<'a> {
     runner: &'a Runner,
     access: &'a HostAccess,
     step: &'a Step,
@@ -35,7 +35,7 @@ pub(crate) struct Pursuit<'a> {
 }
 
 /// What one exchange with the wrapper told.
-enum Told {
+enum ExchangeResult {
     Report(Report),
     OtherInstance,
     /// The script never ran; why.
@@ -50,7 +50,7 @@ enum Told {
     },
 }
 
-impl<'a> Pursuit<'a> {
+impl<'a> SupervisedStep<'a> {
     pub(crate) fn new(
         runner: &'a Runner,
         access: &'a HostAccess,
@@ -84,12 +84,12 @@ impl<'a> Pursuit<'a> {
                 () = self.cancel.cancelled() => return Ok(never_sent()),
             };
             match self.follow(exchange, &mark).await {
-                Told::Report(report) => return Ok(self.as_cancelled(report)),
+                ExchangeResult::Report(report) => return Ok(self.as_cancelled(report)),
                 // Nothing was claimed: ask anew which boot this is.
-                Told::OtherInstance => self.runner.forget_clock(self.access, self.step.place),
-                Told::Silence(error) => return Err(error),
-                Told::Broken { .. } => return Ok(self.recover().await),
-                Told::OutOfTime { running } => return Ok(out_of_time(running)),
+                ExchangeResult::OtherInstance => self.runner.forget_clock(self.access, self.step.place),
+                ExchangeResult::Silence(error) => return Err(error),
+                ExchangeResult::Broken { .. } => return Ok(self.recover().await),
+                ExchangeResult::OutOfTime { running } => return Ok(out_of_time(running)),
             }
         }
     }
@@ -100,9 +100,9 @@ impl<'a> Pursuit<'a> {
         let (mut running, mut gone) = (false, 0);
         while Instant::now() < self.give_up {
             match self.observe().await {
-                Told::Report(report) => return self.as_cancelled(report),
-                Told::OutOfTime { running: seen } => return out_of_time(running || seen),
-                Told::Silence(error) => {
+                ExchangeResult::Report(report) => return self.as_cancelled(report),
+                ExchangeResult::OutOfTime { running: seen } => return out_of_time(running || seen),
+                ExchangeResult::Silence(error) => {
                     tracing::warn!(attempt = self.step.attempt_id, %error, "looking for a step");
                     gone = if matches!(error, ConnectError::GuestUnavailable { .. }) { gone + 1 } else { 0 };
                     if gone >= GUEST_GONE {
@@ -110,7 +110,7 @@ impl<'a> Pursuit<'a> {
                         return Report::lost(LostReason::Rebooted, detail);
                     }
                 }
-                Told::Broken { running: seen } => {
+                ExchangeResult::Broken { running: seen } => {
                     gone = 0;
                     // Progress: the target was reached.
                     if seen && !running {
@@ -118,7 +118,7 @@ impl<'a> Pursuit<'a> {
                     }
                     running |= seen;
                 }
-                Told::OtherInstance => {}
+                ExchangeResult::OtherInstance => {}
             }
             sleep_until((Instant::now() + pause).min(self.give_up)).await;
             pause = (2 * pause).min(LONGEST_PAUSE);
@@ -126,17 +126,17 @@ impl<'a> Pursuit<'a> {
         out_of_time(running)
     }
 
-    async fn observe(&self) -> Told {
+    async fn observe(&self) -> ExchangeResult {
         if self.cancel.is_cancelled() {
             // First, so that an attempt which was not started yet never is.
             if let Some(report) = self.end().await {
-                return Told::Report(report);
+                return ExchangeResult::Report(report);
             }
         }
         let mark = new_mark();
         match self.exchange(Lane::Step, script::observe(&mark, self.step)).await {
             Ok(exchange) => self.follow(exchange, &mark).await,
-            Err(error) => Told::Silence(error),
+            Err(error) => ExchangeResult::Silence(error),
         }
     }
 
@@ -146,22 +146,24 @@ impl<'a> Pursuit<'a> {
     }
 
     /// Waits for the wrapper's last word; ends the command when the step is cancelled.
-    async fn follow(&self, mut exchange: Exchange<Bounded>, mark: &str) -> Told {
+    async fn follow(&self, mut exchange: Exchange<Bounded>, mark: &str) -> ExchangeResult {
         let answer = tokio::select! {
             answer = exchange.end() => answer,
             () = sleep_until(self.give_up) => return self.out_of_time(exchange, mark).await,
-            report = self.end_when_cancelled() => return Told::Report(report),
+            report = self.end_when_cancelled() => return ExchangeResult::Report(report),
         };
-        let Some((bytes, ended)) = answer else { return Told::Broken { running: false } };
+        let Some((bytes, ended)) = answer else { return ExchangeResult::Broken { running: false } };
         let answer = Answer::read(mark, &self.step.attempt_id, &bytes.stdout);
         match answer.verdict {
-            Some(Verdict::Settled(report)) => Told::Report(report),
-            Some(Verdict::OtherInstance) => Told::OtherInstance,
+            Some(Verdict::Settled(report)) => ExchangeResult::Report(report),
+            Some(Verdict::OtherInstance) => ExchangeResult::OtherInstance,
             Some(Verdict::Unknown(detail)) => {
                 tracing::warn!(attempt = self.step.attempt_id, detail, "the target cannot tell about a step");
-                Told::Broken { running: answer.running }
+                ExchangeResult::Broken { running: answer.running }
             }
-            Some(Verdict::Killed) | None if answer.spoke || !ended.closed => Told::Broken { running: answer.running },
+            Some(Verdict::Killed) | None if answer.spoke || !ended.closed => {
+                ExchangeResult::Broken { running: answer.running }
+            }
             _ => {
                 self.judge_silence(silence(self.access, self.step.place, &ended, &bytes.stdout, &bytes.stderr), &ended)
             }
@@ -169,7 +171,7 @@ impl<'a> Pursuit<'a> {
     }
 
     /// Without a word of the script, only the known refusals of `pct` prove that it never ran.
-    fn judge_silence(&self, error: ConnectError, ended: &super::channel::Ended) -> Told {
+    fn judge_silence(&self, error: ConnectError, ended: &super::channel::Ended) -> ExchangeResult {
         let refused = match &error {
             ConnectError::PctMissing { .. } => true,
             ConnectError::GuestUnavailable { detail, .. } => {
@@ -178,18 +180,18 @@ impl<'a> Pursuit<'a> {
             _ => false,
         };
         if refused && ended.exit.is_some_and(|code| code != 0) {
-            return Told::Silence(error);
+            return ExchangeResult::Silence(error);
         }
         tracing::warn!(attempt = self.step.attempt_id, %error, "a step without an answer");
-        Told::Broken { running: false }
+        ExchangeResult::Broken { running: false }
     }
 
-    async fn out_of_time(&self, exchange: Exchange<Bounded>, mark: &str) -> Told {
+    async fn out_of_time(&self, exchange: Exchange<Bounded>, mark: &str) -> ExchangeResult {
         let running = exchange
             .close()
             .await
             .is_some_and(|(bytes, _)| Answer::read(mark, &self.step.attempt_id, &bytes.stdout).running);
-        Told::OutOfTime { running }
+        ExchangeResult::OutOfTime { running }
     }
 
     /// Never ends without a cancellation, nor when the command was ended: then its record tells.

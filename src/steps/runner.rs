@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::access::HostAccess;
 use super::direct::{self, RawOutput};
 use super::error::{ConnectError, ReadOutputError};
-use super::observe::{Pursuit, never_sent};
+use super::observe::{SupervisedStep, never_sent};
 use super::output::{self, OutputPart, Stream};
 use super::pool::Pool;
 use super::probe::{self, HostFacts, TargetClock};
@@ -70,7 +70,7 @@ impl Runner {
             return Ok(never_sent());
         }
         if step.mutating {
-            return Pursuit::new(self, host, step, cancel).start().await;
+            return SupervisedStep::new(self, host, step, cancel).start().await;
         }
         Ok(direct::run(&self.pool, host, step, cancel).await?.unwrap_or_else(never_sent))
     }
@@ -90,7 +90,7 @@ impl Runner {
         if let Err(error) = step.check() {
             return Ok(Report::not_started(NotStarted::Invalid, error.to_string()));
         }
-        Ok(Pursuit::new(self, host, step, cancel).recover().await)
+        Ok(SupervisedStep::new(self, host, step, cancel).recover().await)
     }
 
     /// Connects to a host and asks for its version, boot and tools.

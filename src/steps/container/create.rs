@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::listing::{choose_storage, choose_template, is_taken};
 use super::request::{ContainerRequest, marker};
 use super::survey::{ListingError, Survey, config, is_ours, next_id, survey};
-use super::verdict::{Creation, Made, Stop};
+use super::verdict::{CreatedContainer, Creation, Stop};
 use super::{ContainerOutcome, ContainerRefusal, ContainerReport};
 use crate::steps::access::HostAccess;
 use crate::steps::error::ConnectError;
@@ -110,7 +110,7 @@ impl Creation<'_> {
         }
     }
 
-    async fn finish(&self, made: Made) -> Result<ContainerReport, Stop> {
+    async fn finish(&self, made: CreatedContainer) -> Result<ContainerReport, Stop> {
         if !self.request.start {
             return Ok(self.created(made, "created, not started"));
         }
@@ -122,14 +122,14 @@ impl Creation<'_> {
     }
 
     /// What earlier calls of this step did: their run directories tell the number and the outcome.
-    async fn earlier(&self, claims: &[String]) -> Result<Option<Made>, Stop> {
+    async fn earlier(&self, claims: &[String]) -> Result<Option<CreatedContainer>, Stop> {
         let mut claims: Vec<(u32, u32, &String)> = claims.iter().filter_map(|claim| numbers(claim)).collect();
         claims.sort_unstable();
         for (_, vmid, id) in claims {
             let step = self.step(id.clone(), "true".into(), self.request.timeout);
             let report = self.runner.adopt(self.host, &step, &CancellationToken::new()).await?;
             match &report.outcome {
-                Outcome::Exited { code: 0 } => return Ok(Some(Made { vmid, template: None, report })),
+                Outcome::Exited { code: 0 } => return Ok(Some(CreatedContainer { vmid, template: None, report })),
                 Outcome::NotStarted { .. } => {}
                 Outcome::Exited { .. } if self.collided(vmid, &report) => {}
                 Outcome::Lost { .. } => return self.found(vmid, report).await.map(Some),
@@ -140,10 +140,10 @@ impl Creation<'_> {
     }
 
     /// Without a record the container itself is the evidence.
-    async fn found(&self, vmid: u32, report: Report) -> Result<Made, Stop> {
+    async fn found(&self, vmid: u32, report: Report) -> Result<CreatedContainer, Stop> {
         let found = match self.listed(config(self.runner, self.host, vmid).await)? {
             Some(config) if is_ours(&config, self.attempt_id) && config.lock.is_none() => {
-                return Ok(Made { vmid, template: None, report });
+                return Ok(CreatedContainer { vmid, template: None, report });
             }
             Some(config) if config.lock.is_some() => format!(
                 "container {vmid} is locked and perhaps half made: if no task works on it (pvesh get \
@@ -155,7 +155,7 @@ impl Creation<'_> {
         Err(self.failed(vmid, None, report, &found))
     }
 
-    async fn create(&self, tried: u32) -> Result<Made, Stop> {
+    async fn create(&self, tried: u32) -> Result<CreatedContainer, Stop> {
         if self.cancel.is_cancelled() {
             return Err(self.cancelled(None, "nothing was created"));
         }
@@ -178,7 +178,7 @@ impl Creation<'_> {
             let report = self.runner.run(self.host, &step, &CancellationToken::new()).await?;
             match &report.outcome {
                 Outcome::Exited { code: 0 } => {
-                    return Ok(Made { vmid, template: Some(template.to_owned()), report });
+                    return Ok(CreatedContainer { vmid, template: Some(template.to_owned()), report });
                 }
                 Outcome::Exited { .. } if self.collided(vmid, &report) => {
                     if self.request.vmid.is_some() {
@@ -198,7 +198,7 @@ impl Creation<'_> {
     }
 
     /// A guest of the node that has the name already: ours from an earlier call, or in the way.
-    async fn namesake(&self, survey: &Survey) -> Result<Option<Made>, Stop> {
+    async fn namesake(&self, survey: &Survey) -> Result<Option<CreatedContainer>, Stop> {
         let namesakes: Vec<_> = survey.guests.iter().filter(|guest| guest.name == self.request.hostname).collect();
         let Some(first) = namesakes.first() else { return Ok(None) };
         for guest in &namesakes {
@@ -208,7 +208,7 @@ impl Creation<'_> {
                 && config.lock.is_none()
             {
                 let report = Report::bare(Outcome::Exited { code: 0 }, "it had been created before");
-                return Ok(Some(Made { vmid: guest.vmid, template: None, report }));
+                return Ok(Some(CreatedContainer { vmid: guest.vmid, template: None, report }));
             }
         }
         let detail = format!("guest {} of this node has the name {} already", first.vmid, first.name);
@@ -244,7 +244,7 @@ impl Creation<'_> {
     }
 
     /// Each try has an id of its own: one that was shut out, as when the connection broke on the way, never starts.
-    async fn start(&self, made: &Made) -> Result<(), Stop> {
+    async fn start(&self, made: &CreatedContainer) -> Result<(), Stop> {
         let mut number = 1;
         loop {
             let id = format!("{}-start{number}", self.attempt_id);
@@ -273,7 +273,7 @@ impl Creation<'_> {
     }
 
     /// `pct start` returns before commands can be run.
-    async fn wait_until_ready(&self, made: Made) -> Result<ContainerReport, Stop> {
+    async fn wait_until_ready(&self, made: CreatedContainer) -> Result<ContainerReport, Stop> {
         let until = Instant::now() + READY_LIMIT;
         let mut pause = Duration::from_millis(200);
         loop {

@@ -33,14 +33,14 @@ impl From<ConnectError> for Stop {
 }
 
 /// A container that exists.
-pub(super) struct Made {
+pub(super) struct CreatedContainer {
     pub vmid: u32,
     pub template: Option<String>,
     pub report: Report,
 }
 
 impl Creation<'_> {
-    pub(super) fn created(&self, made: Made, detail: &str) -> ContainerReport {
+    pub(super) fn created(&self, made: CreatedContainer, detail: &str) -> ContainerReport {
         ContainerReport {
             outcome: ContainerOutcome::Created,
             vmid: Some(made.vmid),
