@@ -1,6 +1,15 @@
 //! oikos carries out approved plans on Proxmox VE hosts, one observable step at a time.
 //!
-//! Imports point one way: `oikos_risk -> api -> policy -> decide -> {steps, agent, inventory} -> controller -> main`.
+//! Imports point one way (`tests/layout` reads these lines and checks them):
+//!
+//! - `api` may know `oikos_risk`.
+//! - `policy` may know `oikos_risk`, `api`.
+//! - `decide` may know `oikos_risk`, `api`, `policy`.
+//! - `steps` may know nothing of these.
+//! - `agent` may know `api`.
+//! - `controller` may know `api`, `policy`, `decide`, `steps`, `agent`.
+//! - `cli` may know `oikos_risk`, `api`, `controller`.
+//! - `main` may know `cli`.
 
 pub mod agent;
 pub mod api;
