@@ -6,10 +6,12 @@
 //! - `policy` may know `oikos_risk`, `api`.
 //! - `decide` may know `oikos_risk`, `api`, `policy`.
 //! - `steps` may know nothing of these.
-//! - `agent` may know `api`.
-//! - `controller` may know `api`, `policy`, `decide`, `steps`, `agent`.
+//! - `agent` may know `oikos_risk`, `api`.
+//! - `controller` may know `oikos_risk`, `api`, `policy`, `decide`, `steps`, `agent`.
 //! - `cli` may know `oikos_risk`, `api`, `controller`.
 //! - `main` may know `cli`.
+//!
+//! `api` hands on `Risk` from `oikos_risk`, so that whoever knows `api` knows that much of the classifier.
 
 pub mod agent;
 pub mod api;
