@@ -18,7 +18,8 @@ say() { printf 'control plane: %s\n' "$*" >&2; }
 started=$SECONDS
 say "looking for released binaries of Kubernetes $minor"
 draft=$(mktemp -d "$target/.build.XXXXXX")
-trap 'rm -rf "$draft"' EXIT
+# The store makes its directories read-only.
+trap 'chmod -R u+w "$draft"; rm -rf "$draft"' EXIT
 if ! timeout 20 curl --fail --silent --show-error --location --max-time 20 --output "$draft/index.yaml" "$index" 2>"$draft/error"; then
     say "no released binaries: $(tail -n 1 "$draft/error") (gave up after $((SECONDS - started)) s)"
     exit 1
@@ -35,5 +36,4 @@ for tool in kube-apiserver etcd kubectl; do
     [ -x "$found/$tool" ] || { say "no released binaries: the archive has no $tool"; exit 1; }
 done
 for tool in kube-apiserver etcd kubectl; do mv "$found/$tool" "$target/$tool"; done # one rename each
-chmod -R u+w "$draft"
 say "fetched kube-apiserver, etcd and kubectl $(basename "$found") in $((SECONDS - started)) s, kept in $target"
