@@ -1,7 +1,17 @@
 //! oikos carries out approved plans on Proxmox VE hosts, one observable step at a time.
 //!
-//! Imports point one way, from right to left: `oikos_risk <- api <- policy <- decide <- controller <- cli`. `steps` runs a
-//! step on a host and knows none of them; `agent` knows `api`; `controller` brings all of them together.
+//! Imports point one way (`tests/layout` reads these lines and checks them):
+//!
+//! - `api` may know `oikos_risk`.
+//! - `policy` may know `oikos_risk`, `api`.
+//! - `decide` may know `oikos_risk`, `api`, `policy`.
+//! - `steps` may know nothing of these.
+//! - `agent` may know `oikos_risk`, `api`.
+//! - `controller` may know `oikos_risk`, `api`, `policy`, `decide`, `steps`, `agent`.
+//! - `cli` may know `oikos_risk`, `api`, `controller`.
+//! - `main` may know `cli`.
+//!
+//! `api` hands on `Risk` from `oikos_risk`, so that whoever knows `api` knows that much of the classifier.
 
 pub mod agent;
 pub mod api;

@@ -47,5 +47,29 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
 fi
 
-"$here/control-plane/build.sh" kube-apiserver etcd kubectl kube-controller-manager helm >/dev/null
-say "ready"
+# Three long jobs side by side: the control plane, the Rust build, and, as soon as its program is there, the container
+# template. Each line says whose it is; a job that fails is named at the end, and setup fails with it.
+control_plane() { "$here/control-plane/build.sh" kube-apiserver etcd kubectl kube-controller-manager helm >/dev/null; }
+
+rust() { # quiet but for what cargo compiles and what goes wrong
+    cd "$here/.."
+    "${CARGO:-cargo}" build --workspace --bins 2>&1 | sed -u 's/^/rust: /'
+    local binaries
+    binaries=$("${CARGO:-cargo}" metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug
+    "$binaries/pve-standin" template
+}
+
+started=$SECONDS
+declare -A job_of=()
+(set -e; control_plane) &
+job_of[$!]="the control plane"
+(set -e; rust) &
+job_of[$!]="the Rust build or the container template"
+trap 'kill "${!job_of[@]}" 2>/dev/null || true' INT TERM
+failed=()
+for pid in "${!job_of[@]}"; do
+    wait "$pid" || failed+=("${job_of[$pid]}")
+done
+for job in ${failed[@]+"${failed[@]}"}; do say "$job failed, see above" >&2; done
+[ ${#failed[@]} -eq 0 ] || exit 1
+say "ready after $((SECONDS - started)) s"

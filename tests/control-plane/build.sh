@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the real Kubernetes parts of the demo and the tests from the pinned Go modules beside this file,
-# once per pin, into a cache outside the source tree.
+# Brings the real Kubernetes parts of the demo and the tests, once per pin, into a cache outside the source tree:
+# fetches what is released (fetch.sh), and builds the rest, or all of it, from the pinned Go modules beside this file.
 #
 #   build.sh [TOOL...]     TOOL: kube-apiserver etcd kubectl kube-controller-manager helm
 #                          default: all but kube-controller-manager
@@ -56,6 +56,18 @@ linker_flags() { # module directory
 
 pinned_version() { # module directory, module path
     sed -n "s|^[[:space:]]*\(require \)\{0,1\}$2 \(v[^ ]*\).*|\2|p" "$1/go.mod" | head -n 1
+}
+
+pinned_minor() {
+    local version
+    version=$(pinned_version "$here" k8s.io/kubernetes)
+    version=${version#v}
+    printf '%s\n' "${version%.*}"
+}
+
+# Whether kube-apiserver is among the tools: the others build in seconds, and are fetched with it.
+is_released() {
+    case " $* " in *" kube-apiserver "*) ;; *) return 1 ;; esac
 }
 
 # The pins and the way of building them name the cache entry, so that neither can be stale.
@@ -140,6 +152,13 @@ main() {
                 [ -x "$entry/$tool" ] || still+=("$tool")
             done
             # Descriptor 9 stays here: a Go process that outlives us must not hold the lock.
+            if is_released "${still[@]}" && require_go "$module" && "$here/fetch.sh" "$(pinned_minor)" "$entry" 9>&-; then
+                local unreleased=()
+                for tool in "${still[@]}"; do
+                    [ -x "$entry/$tool" ] || unreleased+=("$tool")
+                done
+                still=(${unreleased[@]+"${unreleased[@]}"})
+            fi
             if [ ${#still[@]} -gt 0 ]; then build "$module" "$entry" "${still[@]}" 9>&-; fi
             exec 9>&-
         fi

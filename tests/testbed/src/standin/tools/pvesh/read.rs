@@ -25,21 +25,7 @@ fn read(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
     match parts(host, arguments)?.as_slice() {
         ["version"] => Ok(json!({"release": "9.0", "repoid": "025864202ebb6109", "version": "9.0.3"})),
         ["cluster", "nextid"] => next_id(host, arguments),
-        ["cluster", "resources"] => {
-            let wanted = arguments.get("type");
-            let kind = |row: &Value| {
-                row["type"]
-                    .as_str()
-                    .map_or("", |kind| if kind == "lxc" || kind == "qemu" { "vm" } else { kind })
-                    .to_owned()
-            };
-            Ok(Value::Array(
-                inventory::resources(host)
-                    .into_iter()
-                    .filter(|row| wanted.is_none_or(|wanted| kind(row) == wanted))
-                    .collect(),
-            ))
-        }
+        ["cluster", "resources"] => Ok(resources(host, arguments)),
         ["cluster", "status"] => {
             let node = &host.settings.node;
             Ok(
@@ -54,14 +40,7 @@ fn read(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
         ["nodes", "NODE", "lxc"] => Ok(Value::Array(
             inventory::containers(host).iter().map(|guest| inventory::container_status(host, guest)).collect(),
         )),
-        ["nodes", "NODE", "lxc", id, "status", "current"] => {
-            let vmid = vmid(id)?;
-            let config = GuestConfig::load(host, vmid)?;
-            let mut status =
-                inventory::container_status(host, &Container { vmid, running: container::running(host, vmid), config });
-            status["ha"] = json!({"managed": 0});
-            Ok(status)
-        }
+        ["nodes", "NODE", "lxc", id, "status", "current"] => current_status(host, vmid(id)?),
         ["nodes", "NODE", "lxc", id, "config"] => {
             let config = GuestConfig::load(host, vmid(id)?)?;
             let values = if arguments.flag("current") { config.current } else { config.effective() };
@@ -82,15 +61,35 @@ fn read(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
         }
         ["nodes", "NODE", "tasks"] => Ok(tasks(host, arguments)),
         ["nodes", "NODE", "tasks", upid, "status"] => task_status(host, upid, arguments),
-        ["nodes", "NODE", "tasks", upid, "log"] => {
-            let lines = task::log(host, upid).ok_or_else(|| no_task(arguments))?;
-            let bound =
-                |name: &str, default: usize| arguments.get(name).and_then(|text| text.parse().ok()).unwrap_or(default);
-            let rows = lines.iter().enumerate().skip(bound("start", 0)).take(bound("limit", 50));
-            Ok(rows.map(|(at, line)| json!({"n": at + 1, "t": line})).collect())
-        }
+        ["nodes", "NODE", "tasks", upid, "log"] => task_log(host, upid, arguments),
         _ => Err(no_handler("get", arguments)),
     }
+}
+
+/// The rows of `/cluster/resources`, of one type when `--type` names it. Containers and virtual machines are both `vm`.
+fn resources(host: &Host, arguments: &Arguments) -> Value {
+    let wanted = arguments.get("type");
+    let kind = |row: &Value| match row["type"].as_str().unwrap_or_default() {
+        "lxc" | "qemu" => "vm".to_owned(),
+        other => other.to_owned(),
+    };
+    let rows = inventory::resources(host).into_iter();
+    Value::Array(rows.filter(|row| wanted.is_none_or(|wanted| kind(row) == wanted)).collect())
+}
+
+fn current_status(host: &Host, vmid: u32) -> Result<Value, Failure> {
+    let config = GuestConfig::load(host, vmid)?;
+    let guest = Container { vmid, running: container::running(host, vmid), config };
+    let mut status = inventory::container_status(host, &guest);
+    status["ha"] = json!({"managed": 0});
+    Ok(status)
+}
+
+fn task_log(host: &Host, upid: &str, arguments: &Arguments) -> Result<Value, Failure> {
+    let lines = task::log(host, upid).ok_or_else(|| no_task(arguments))?;
+    let bound = |name: &str, default: usize| arguments.get(name).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let rows = lines.iter().enumerate().skip(bound("start", 0)).take(bound("limit", 50));
+    Ok(rows.map(|(at, line)| json!({"n": at + 1, "t": line})).collect())
 }
 
 fn next_id(host: &Host, arguments: &Arguments) -> Result<Value, Failure> {
