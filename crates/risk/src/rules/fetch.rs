@@ -55,7 +55,10 @@ pub fn fetch(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fi
     if changing {
         findings.add(scope, Risk::ConfigMutation, format!("{name}:sends"), "sends something to a server", None);
     }
-    if changing && let Some(word) = call.operands.iter().find_map(|url| suspicion::loses(path_of(&url.text), true)) {
+    if changing
+        && let Some(word) =
+            call.operands.iter().find_map(|url| suspicion::loses(path_of(&url.text), true, scope.tables()))
+    {
         findings.add(scope, Risk::Destructive, format!("{name}:loses"), format!("asks a server to {word}"), None);
     }
     if name == "wget" && !call.has("--spider") && !to_stdout(call) {
@@ -104,7 +107,7 @@ fn body(name: &str, option: &str, value: &Word<'_>, scope: &Scope, findings: &mu
         return findings.add(scope, Risk::Destructive, format!("{name}:sends-secret"), "sends a secret away", None);
     }
     if let Some(file) = file
-        && paths::is_secret(file, true)
+        && paths::is_secret(file, true, scope.tables())
     {
         findings.shows_secrets();
         findings.add(scope, Risk::Destructive, format!("{name}:sends-secret"), format!("sends {file} away"), None);

@@ -92,7 +92,7 @@ fn without_words(
 
 /// A change in a directory that keeps the system running is no ordinary change.
 fn in_protected_directory(scope: &Scope, findings: &mut Findings) {
-    let protected = |directory: &String| paths::is_fatal(directory, scope.locus());
+    let protected = |directory: &String| paths::is_fatal(directory, scope.locus(), scope.tables());
     if findings.risk() == Risk::ConfigMutation && scope.state().directories().iter().any(protected) {
         findings.add(
             scope,
@@ -142,7 +142,7 @@ fn remember(name: &str, literal: Option<&str>, node: &Node, scope: &mut Scope, f
     if name == "IFS" {
         scope.state_mut().forget_splitting();
     }
-    if literal.is_some_and(|text| paths::is_secret(text, true)) {
+    if literal.is_some_and(|text| paths::is_secret(text, true, scope.tables())) {
         // Where the name is used may not be followed.
         findings.shows_secrets();
     }
