@@ -75,18 +75,19 @@ fn without_words(
     if !functions::call_by_name(argv, scope, &mut run) {
         command::judge_argv(argv, scope, &mut run);
     }
-    let shown = run.innermost().map_or_else(|| scope.clone(), |argv| scope.showing_argv(Rc::clone(argv)));
+    let inner = run.innermost().map(|argv| scope.showing_argv(Rc::clone(argv)));
+    let shown = inner.as_ref().unwrap_or(scope);
     if run.is_empty()
         && let Some(name) = shown.argv().first()
     {
-        run.add(&shown, Risk::ReadOnly, format!("{name}:read"), "proven to change nothing", None);
+        run.add(shown, Risk::ReadOnly, format!("{name}:read"), "proven to change nothing", None);
     }
     unbounded |= run.is_unbounded();
     findings.absorb(run);
     if unbounded && writes {
-        findings.add(&shown, Risk::Destructive, "shell:fills-disk", "writes without end", None);
+        findings.add(shown, Risk::Destructive, "shell:fills-disk", "writes without end", None);
     }
-    in_protected_directory(&shown, findings);
+    in_protected_directory(shown, findings);
     input
 }
 

@@ -109,11 +109,10 @@ impl Tables {
 }
 
 fn is_member(member: &str, word: &str) -> bool {
-    match (member.strip_prefix('*'), member.strip_suffix('*')) {
-        _ if member.len() < 2 => member == word,
-        (Some(end), _) => word.ends_with(end),
-        (None, Some(begin)) => word.starts_with(begin),
-        (None, None) => member == word,
+    match member.as_bytes() {
+        [b'*', _, ..] => word.ends_with(&member[1..]),
+        [_, .., b'*'] => word.starts_with(&member[..member.len() - 1]),
+        _ => member == word,
     }
 }
 
