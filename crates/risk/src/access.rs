@@ -15,8 +15,8 @@ pub fn reads(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     if word.text.starts_with("/dev/watchdog") {
         findings.add(scope, Risk::Destructive, "read:watchdog", "opening the watchdog may reset the machine", None);
     }
-    let globbed = word.glob && paths::may_match_secret(&word.text);
-    let secret = |path: &String| paths::is_secret(path, word.value == Value::Known);
+    let globbed = word.glob && paths::may_match_secret(&word.text, scope.tables());
+    let secret = |path: &String| paths::is_secret(path, word.value == Value::Known, scope.tables());
     let environment = word.value != Value::Known && word.ending.ends_with("/environ");
     if globbed || environment || scope.resolved(&word.text).iter().any(secret) {
         findings.shows_secrets();
@@ -44,7 +44,8 @@ pub fn writes(word: &Word<'_>, what: &str, scope: &Scope, findings: &mut Finding
         }
     };
     let text = if word.glob { word.text.split(['*', '?', '[', '(']).next().unwrap_or("") } else { word.text.as_ref() };
-    let written = scope.resolved(text).iter().filter_map(|path| paths::writing(path, known, scope.locus())).max();
+    let written =
+        scope.resolved(text).iter().filter_map(|path| paths::writing(path, known, scope.locus(), scope.tables())).max();
     if let Some((risk, message)) = written {
         findings.add(scope, risk, format!("{what}:write"), message, None);
     }
@@ -55,7 +56,8 @@ pub fn fills(word: &Word<'_>, what: &str, scope: &Scope, findings: &mut Findings
     if word.value >= Value::ScriptValue {
         return writes(word, what, scope, findings);
     }
-    let filled = scope.resolved(&word.text).iter().filter_map(|path| paths::filling(path, scope.locus())).max();
+    let filled =
+        scope.resolved(&word.text).iter().filter_map(|path| paths::filling(path, scope.locus(), scope.tables())).max();
     if let Some((risk, message)) = filled {
         findings.add(scope, risk, format!("{what}:write"), message, None);
     }

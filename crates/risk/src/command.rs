@@ -56,7 +56,7 @@ fn by_head(head: &Word<'_>, argv: &[Word<'_>], scope: &mut Scope, findings: &mut
             None,
         );
     }
-    match paths::command_name(text) {
+    match paths::command_name(text, scope.tables()) {
         Some(name) => by_name(&name, argv, scope, findings),
         None => program_file(text, argv, scope, findings),
     }

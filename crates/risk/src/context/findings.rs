@@ -55,7 +55,7 @@ pub struct Findings {
     before: Before,
     seen: Rc<RefCell<Seen>>,
     /// The argument vector of the command that the present one runs in the end.
-    innermost: Option<Rc<[String]>>,
+    innermost: Option<Rc<Vec<String>>>,
 }
 
 impl Findings {
@@ -98,8 +98,12 @@ impl Findings {
         self.flags.sensitive |= part.flags.sensitive;
         self.flags.unbounded |= part.flags.unbounded;
         self.flags.interactive |= part.flags.interactive;
-        self.named.extend(part.named);
-        self.affected.extend(part.affected);
+        if !part.named.is_empty() {
+            self.named.extend(part.named);
+        }
+        if !part.affected.is_empty() {
+            self.affected.extend(part.affected);
+        }
         if self.reasons.is_empty() {
             self.reasons = part.reasons;
         } else {
@@ -299,7 +303,7 @@ impl Findings {
     }
 
     /// The argument vector of the command that the present one runs in the end.
-    pub fn innermost(&self) -> Option<&Rc<[String]>> {
+    pub fn innermost(&self) -> Option<&Rc<Vec<String>>> {
         self.innermost.as_ref()
     }
 

@@ -53,7 +53,7 @@ pub struct Scope {
     locus: Locus,
     shell: Shell,
     input: Input,
-    state: ShellState,
+    state: Rc<ShellState>,
     depth: usize,
     wrappers: usize,
     conditional: bool,
@@ -61,7 +61,7 @@ pub struct Scope {
     time_limited: bool,
     detached: bool,
     placeholder: Option<Rc<str>>,
-    argv: Rc<[String]>,
+    argv: Rc<Vec<String>>,
     span: Option<Range<usize>>,
     source: Option<Rc<SourceText>>,
     whole: Rc<str>,
@@ -79,7 +79,7 @@ impl Scope {
                 Locus::Guest => Shell::Sh,
             },
             input: Input::Closed,
-            state: ShellState::new(Vec::new()),
+            state: Rc::new(ShellState::new(Vec::new())),
             depth: 0,
             wrappers: 0,
             conditional: false,
@@ -156,7 +156,7 @@ impl Scope {
     }
 
     /// The argument vector of the present command, for reasons.
-    pub fn argv(&self) -> &Rc<[String]> {
+    pub fn argv(&self) -> &Rc<Vec<String>> {
         &self.argv
     }
 
@@ -166,13 +166,13 @@ impl Scope {
     }
 
     /// What is known about the present shell.
-    pub fn state(&self) -> &ShellState {
+    pub fn state(&self) -> &Rc<ShellState> {
         &self.state
     }
 
     /// What commands of the present shell change.
     pub fn state_mut(&mut self) -> &mut ShellState {
-        &mut self.state
+        Rc::make_mut(&mut self.state)
     }
 
     /// The class of an effect at the place where the present command runs.
@@ -209,13 +209,15 @@ impl Scope {
 
     /// Reasons show these words as the argument vector.
     pub fn showing(&self, words: &[Word<'_>]) -> Self {
-        let more = (words.len() > MAX_ARGV).then(|| "…".to_owned());
-        let argv = words.iter().take(MAX_ARGV).map(Word::shown).chain(more).collect();
-        Self { argv, ..self.clone() }
+        let mut argv: Vec<String> = words.iter().take(MAX_ARGV).map(Word::shown).collect();
+        if words.len() > MAX_ARGV {
+            argv.push("…".to_owned());
+        }
+        Self { argv: Rc::new(argv), ..self.clone() }
     }
 
     /// Reasons show this argument vector.
-    pub fn showing_argv(&self, argv: Rc<[String]>) -> Self {
+    pub fn showing_argv(&self, argv: Rc<Vec<String>>) -> Self {
         Self { argv, ..self.clone() }
     }
 
@@ -271,12 +273,12 @@ impl Scope {
 
     /// On another system, under its `sh`.
     pub fn on_other_system(&self) -> Self {
-        Self { locus: Locus::Host, shell: Shell::Sh, state: self.state.elsewhere(), ..self.clone() }
+        Self { locus: Locus::Host, shell: Shell::Sh, state: Rc::new(self.state.elsewhere()), ..self.clone() }
     }
 
     /// In a guest or container, under its `sh`.
     pub fn in_guest(&self) -> Self {
-        Self { locus: Locus::Guest, shell: Shell::Sh, state: self.state.elsewhere(), ..self.clone() }
+        Self { locus: Locus::Guest, shell: Shell::Sh, state: Rc::new(self.state.elsewhere()), ..self.clone() }
     }
 
     /// Outside of the container, in the node's own namespaces.
@@ -288,7 +290,7 @@ impl Scope {
     pub fn in_script(&self, shell: Shell, arguments: Vec<Binding>) -> Self {
         Self {
             shell,
-            state: self.state.child(arguments),
+            state: Rc::new(self.state.child(arguments)),
             in_substitution: false,
             depth: self.depth + 1,
             source: None,
@@ -307,14 +309,22 @@ impl Scope {
         self.state = part.state;
     }
 
+    /// Nothing is known any more about variables that are not what they were `before`.
+    pub fn forget_changes(&mut self, before: &Rc<ShellState>) {
+        if !Rc::ptr_eq(&self.state, before) {
+            self.state_mut().forget_changes(before);
+        }
+    }
+
     /// Sets what is known about a variable.
     pub fn bind(&mut self, name: &str, binding: Binding) {
-        self.state.bind(name, binding);
+        self.state_mut().bind(name, binding);
     }
 
     /// From here on commands of this shell run in this directory, or may do so inside a condition.
     pub fn enter_directory(&mut self, path: &Word<'_>) {
-        self.state.enter_directory(path, self.conditional);
+        let conditional = self.conditional;
+        self.state_mut().enter_directory(path, conditional);
     }
 
     /// The paths that `path` may mean where the present command runs.

@@ -1,6 +1,6 @@
 //! The state of one shell: what commands change for those that follow them in the same shell.
 //!
-//! A subshell gets a clone. Collections are shared until one of the clones writes.
+//! Scopes share it until one of them writes.
 
 use std::rc::Rc;
 
@@ -39,19 +39,17 @@ impl Function {
     }
 }
 
-type VariableList = Rc<Vec<(Rc<str>, Binding)>>;
-
 /// Variables, directories and functions.
 #[derive(Clone)]
 pub struct ShellState {
-    variables: VariableList,
+    variables: Vec<(Rc<str>, Binding)>,
     /// Whether unquoted words split at blanks only.
     plain_splitting: bool,
     /// Where the present command may run; empty while no `cd` was seen, `?` for an unknown directory.
-    directories: Rc<Vec<String>>,
-    functions: Rc<Vec<Function>>,
+    directories: Vec<String>,
+    functions: Vec<Function>,
     /// Names of functions that were defined in a part that may not have run.
-    possible_functions: Rc<Vec<Rc<str>>>,
+    possible_functions: Vec<Rc<str>>,
 }
 
 impl ShellState {
@@ -59,22 +57,22 @@ impl ShellState {
     pub fn new(arguments: Vec<Binding>) -> Self {
         let numbered = arguments.into_iter().enumerate();
         Self {
-            variables: Rc::new(numbered.map(|(at, binding)| (at.to_string().into(), binding)).collect()),
+            variables: numbered.map(|(at, binding)| (at.to_string().into(), binding)).collect(),
             plain_splitting: true,
-            directories: Rc::default(),
-            functions: Rc::default(),
-            possible_functions: Rc::default(),
+            directories: Vec::new(),
+            functions: Vec::new(),
+            possible_functions: Vec::new(),
         }
     }
 
     /// A shell that starts in the same directory.
     pub fn child(&self, arguments: Vec<Binding>) -> Self {
-        Self { directories: Rc::clone(&self.directories), ..Self::new(arguments) }
+        Self { directories: self.directories.clone(), ..Self::new(arguments) }
     }
 
     /// The same shell, with nothing known about directories: it is on another system.
     pub fn elsewhere(&self) -> Self {
-        Self { directories: Rc::default(), ..self.clone() }
+        Self { directories: Vec::new(), ..self.clone() }
     }
 
     /// What is known about a variable.
@@ -94,7 +92,7 @@ impl ShellState {
 
     /// Sets what is known about a variable.
     pub fn bind(&mut self, name: &str, binding: Binding) {
-        let variables = Rc::make_mut(&mut self.variables);
+        let variables = &mut self.variables;
         match variables.iter_mut().find(|(known, _)| **known == *name) {
             Some((_, value)) => *value = binding,
             None => variables.push((name.into(), binding)),
@@ -103,7 +101,7 @@ impl ShellState {
 
     /// Nothing is known about any variable any more.
     pub fn forget_variables(&mut self) {
-        for (_, value) in Rc::make_mut(&mut self.variables) {
+        for (_, value) in &mut self.variables {
             *value = Binding::ScriptValue;
         }
         self.plain_splitting = false;
@@ -111,10 +109,7 @@ impl ShellState {
 
     /// Nothing is known any more about variables that are not what they were.
     pub fn forget_changes(&mut self, before: &ShellState) {
-        if Rc::ptr_eq(&self.variables, &before.variables) {
-            return;
-        }
-        for (name, value) in Rc::make_mut(&mut self.variables) {
+        for (name, value) in &mut self.variables {
             if before.variable(name) != Some(value) {
                 *value = Binding::ScriptValue;
             }
@@ -123,20 +118,15 @@ impl ShellState {
 
     /// Nothing is known about `$1`, `$2` … any more.
     pub fn forget_parameters(&mut self) {
-        if self.variables.iter().any(|(name, _)| is_parameter(name)) {
-            Rc::make_mut(&mut self.variables).retain(|(name, _)| !is_parameter(name));
-        }
+        self.variables.retain(|(name, _)| !is_parameter(name));
     }
 
     /// A function has returned: the parameters are those of its caller again, and what it set may have been its own.
     pub fn return_to(&mut self, caller: &ShellState) {
         self.forget_parameters();
         self.forget_changes(caller);
-        let parameters = caller.variables.iter().filter(|(name, _)| is_parameter(name)).cloned();
-        let parameters: Vec<_> = parameters.collect();
-        if !parameters.is_empty() {
-            Rc::make_mut(&mut self.variables).extend(parameters);
-        }
+        let parameters = caller.variables.iter().filter(|(name, _)| is_parameter(name));
+        self.variables.extend(parameters.cloned());
     }
 
     /// Where the present command may run.
@@ -160,7 +150,7 @@ impl ShellState {
             entered.extend(self.directories.iter().cloned());
         }
         entered.truncate(MAX_DIRECTORIES);
-        self.directories = Rc::new(entered);
+        self.directories = entered;
     }
 
     /// The paths that `path` may mean where the present command runs.
@@ -173,7 +163,7 @@ impl ShellState {
 
     /// The shell goes where another part of the same script went.
     pub fn follow_directories(&mut self, other: &ShellState) {
-        self.directories = Rc::clone(&other.directories);
+        self.directories = other.directories.clone();
     }
 
     /// The functions that are defined here.
@@ -183,13 +173,13 @@ impl ShellState {
 
     /// Defines a function.
     pub fn define(&mut self, function: Function) {
-        Rc::make_mut(&mut self.functions).push(function);
+        self.functions.push(function);
     }
 
     /// Takes over what a call defined: functions, and that words may split otherwise. Variables stay as they are.
     pub fn keep_definitions(&mut self, called: &ShellState) {
-        self.functions = Rc::clone(&called.functions);
-        self.possible_functions = Rc::clone(&called.possible_functions);
+        self.functions = called.functions.clone();
+        self.possible_functions = called.possible_functions.clone();
         self.plain_splitting &= called.plain_splitting;
     }
 
@@ -202,8 +192,8 @@ impl ShellState {
     /// Functions after the first `from` go out of scope: their part may not have run.
     pub fn end_functions(&mut self, from: usize) {
         if self.functions.len() > from {
-            let ended = Rc::make_mut(&mut self.functions).drain(from..).map(|function| function.name);
-            Rc::make_mut(&mut self.possible_functions).extend(ended);
+            let ended = self.functions.drain(from..).map(|function| function.name);
+            self.possible_functions.extend(ended);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What an assignment to an environment or shell variable can do.
 
-use super::paths;
 use crate::{
     Risk,
     tables::{ListName, Tables},
@@ -40,7 +39,7 @@ pub fn class_of(name: &str, value: Option<&str>, prefix: bool, tables: &Tables) 
 /// Whether this value is harmless for a name that otherwise is not.
 fn is_harmless(name: &str, value: &str, tables: &Tables) -> bool {
     match name {
-        "PATH" => value.split(':').all(|part| paths::TRUSTED.contains(&part) || part == "$PATH"),
+        "PATH" => value.split(':').all(|part| tables.lists(ListName::PathsTrusted, part) || part == "$PATH"),
         _ => tables
             .members(ListName::EnvironmentHarmless)
             .iter()

@@ -2,6 +2,8 @@
 //!
 //! Owns the names that Proxmox gives to what belongs to a guest; must not know any command.
 
+use std::borrow::Cow;
+
 use crate::{
     Affected,
     words::{Value, Word},
@@ -81,12 +83,19 @@ fn named_in(text: &str, open: bool, out: &mut Vec<Affected>) {
     if !(open || has_vmid(text) || text.contains(['*', '?', '['])) {
         return;
     }
-    let text = text.replace("--", "-");
-    for (mark, after) in MARKS {
-        for (at, _) in text.match_indices(mark) {
-            let rest = &text[at + mark.len()..];
-            let begins = at == 0 || !text.as_bytes()[at - 1].is_ascii_alphanumeric() || mark.starts_with('/');
-            out.extend(begins.then(|| guest(rest, after, open)).flatten());
+    let text = if text.as_bytes().windows(2).any(|pair| pair == b"--") {
+        Cow::Owned(text.replace("--", "-"))
+    } else {
+        text.into()
+    };
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        if !matches!(byte, b'v' | b'b' | b's' | b'/' | b'p' | b'l' | b'k') {
+            continue;
+        }
+        let begins = at == 0 || !bytes[at - 1].is_ascii_alphanumeric() || *byte == b'/';
+        for (mark, after) in MARKS.iter().filter(|(mark, _)| begins && bytes[at..].starts_with(mark.as_bytes())) {
+            out.extend(guest(&text[at + mark.len()..], after, open));
         }
     }
     if text.contains([' ', '*']) && PROCESSES.iter().any(|process| text.contains(process)) {

@@ -5,174 +5,58 @@
 use super::paths;
 use crate::{
     Locus,
+    tables::{ListName, Tables},
     words::{Value, Word},
 };
 
-/// Words that say that something is lost, in the language of command lines.
-const LOSS: &[&str] = &[
-    "annihilate",
-    "burn",
-    "crash",
-    "decommission",
-    "deinit",
-    "del",
-    "delete",
-    "deleteall",
-    "delnode",
-    "deprovision",
-    "deregister",
-    "destroy",
-    "detonate",
-    "discard",
-    "drop",
-    "dropall",
-    "dropdb",
-    "erase",
-    "evict",
-    "expire",
-    "expunge",
-    "factoryreset",
-    "flushall",
-    "flushdb",
-    "force",
-    "forget",
-    "fresh",
-    "halt",
-    "kill",
-    "killall",
-    "mkfs",
-    "nuke",
-    "obliterate",
-    "overwrite",
-    "poweroff",
-    "prune",
-    "purge",
-    "rb",
-    "reboot",
-    "reformat",
-    "reinit",
-    "reinstall",
-    "remove",
-    "removeall",
-    "reset",
-    "restore",
-    "revert",
-    "revoke",
-    "rm",
-    "rmdir",
-    "rmi",
-    "rmtree",
-    "rollback",
-    "scrap",
-    "shred",
-    "shutdown",
-    "srm",
-    "sysprep",
-    "teardown",
-    "terminate",
-    "trash",
-    "truncate",
-    "uninstall",
-    "unlink",
-    "unmap",
-    "unprovision",
-    "vacate",
-    "wipe",
-    "zap",
-    "zero",
-    "zeroize",
-];
-/// The same at the end of a longer word: `ldapdelete`.
-const LOSS_ENDING: &[&str] =
-    &["delete", "destroy", "erase", "remove", "uninstall", "wipe", "purge", "shred", "revert", "rollback"];
-/// As a verb they lose something; as an option's name or value (`--format json`) they do not.
-const LOSS_AS_VERB: &[&str] = &["format", "clear", "clean", "cleanup", "flush", "clobber", "rebuild", "repair"];
-/// Options and parts of them whose value is a program or code.
-const CODE: &[&str] = &[
-    "callback",
-    "cmd",
-    "command",
-    "eval",
-    "exec",
-    "execute",
-    "hook",
-    "interpreter",
-    "loader",
-    "onload",
-    "plugin",
-    "program",
-    "renderer",
-    "require",
-    "script",
-    "shell",
-];
-
 /// Why a program that is not known is suspected to lose something, given this argument vector.
-pub fn of(argv: &[Word<'_>], locus: Locus) -> Option<String> {
+pub fn of(argv: &[Word<'_>], locus: Locus, tables: &Tables) -> Option<String> {
     let (head, rest) = argv.split_first()?;
     let name = head.text.rsplit('/').next().unwrap_or("");
     let name = name.split_once('.').map_or(name, |(stem, _)| stem);
-    if let Some(word) = loses(name, true) {
+    if let Some(word) = loses(name, true, tables) {
         return Some(format!("its name says {word}"));
     }
     let mut verbs = 0;
     for word in rest.iter().filter(|word| word.value == Value::Known) {
         let option = word.text.starts_with('-');
         verbs += usize::from(!option);
-        if let Some(lost) = loses(&word.text, !option && verbs <= 2) {
+        if let Some(lost) = loses(&word.text, !option && verbs <= 2, tables) {
             return Some(format!("it is told to {lost}"));
         }
     }
-    let operand = rest.iter().find_map(|word| system_path(word, locus));
+    let operand = rest.iter().find_map(|word| system_path(word, locus, tables));
     operand.map(|path| format!("it is given {path}"))
 }
 
 /// The word for which an option that is not listed is suspected.
-pub fn of_option(option: &str, locus: Locus) -> Option<String> {
+pub fn of_option(option: &str, locus: Locus, tables: &Tables) -> Option<String> {
     let name = option.split('=').next().unwrap_or(option);
     if !name.starts_with("--") {
         return None;
     }
-    let lost = words(name).find(|word| is_loss(word) && word != "force");
-    let runs = words(name).find(|word| locus == Locus::Host && CODE.contains(&word.as_str()));
+    let lost = words(name).find(|word| tables.lists(ListName::SuspectLoss, word) && word != "force");
+    let runs = words(name).find(|word| locus == Locus::Host && tables.lists(ListName::SuspectCode, word));
     lost.or(runs)
 }
 
 /// The word by which `text` says that something is lost; a `verb` has more of them.
-pub fn loses(text: &str, verb: bool) -> Option<String> {
+pub fn loses(text: &str, verb: bool, tables: &Tables) -> Option<String> {
     // A cache that is emptied fills itself again.
     if text.len() > 200 || words(text).any(|word| word == "cache") {
         return None;
     }
-    words(text).find(|word| is_loss(word) || verb && LOSS_AS_VERB.contains(&word.as_str()))
-}
-
-fn is_loss(word: &str) -> bool {
-    LOSS.contains(&word) || LOSS_ENDING.iter().any(|end| word.ends_with(end))
+    words(text)
+        .find(|word| tables.lists(ListName::SuspectLoss, word) || verb && tables.lists(ListName::SuspectVerbs, word))
 }
 
 /// A device, or a place that keeps the system running or safe.
-fn system_path(word: &Word<'_>, locus: Locus) -> Option<String> {
+fn system_path(word: &Word<'_>, locus: Locus, tables: &Tables) -> Option<String> {
     let text = word.text.rsplit('=').next().unwrap_or(&word.text);
     let path = paths::normalise(text);
-    let device = [
-        "/dev/sd",
-        "/dev/nvme",
-        "/dev/vd",
-        "/dev/mapper/",
-        "/dev/zvol/",
-        "/dev/disk/",
-        "/dev/md",
-        "/dev/dm-",
-        "/dev/pve/",
-        "/dev/rbd",
-        "/dev/sg",
-        "/dev/loop",
-        "/dev/bcache",
-    ]
-    .iter()
-    .any(|prefix| path.starts_with(prefix));
-    let kept = ["/etc/pve", "/boot", "/var/lib/pve-cluster"]
+    let device = tables.members(ListName::SuspectDevices).iter().any(|prefix| path.starts_with(prefix));
+    let kept = tables
+        .members(ListName::SuspectDirectories)
         .iter()
         .any(|kept| path == *kept || path.starts_with(&format!("{kept}/")));
     (locus == Locus::Host && (device || kept)).then_some(path)
@@ -198,10 +82,11 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::TABLES;
 
     fn suspected(line: &str) -> bool {
         let argv: Vec<Word<'_>> = line.split(' ').map(Word::known).collect();
-        of(&argv, Locus::Host).is_some()
+        of(&argv, Locus::Host, &TABLES).is_some()
     }
 
     #[test]
@@ -228,10 +113,10 @@ mod tests {
 
     #[test]
     fn an_unlisted_option_that_loses_or_runs_something_is_suspected() {
-        assert!(of_option("--delete-after", Locus::Guest).is_some());
-        assert!(of_option("--post-renderer=x", Locus::Host).is_some());
-        assert!(of_option("--post-renderer=x", Locus::Guest).is_none());
-        assert!(of_option("--force", Locus::Host).is_none());
-        assert!(of_option("--no-color", Locus::Host).is_none());
+        assert!(of_option("--delete-after", Locus::Guest, &TABLES).is_some());
+        assert!(of_option("--post-renderer=x", Locus::Host, &TABLES).is_some());
+        assert!(of_option("--post-renderer=x", Locus::Guest, &TABLES).is_none());
+        assert!(of_option("--force", Locus::Host, &TABLES).is_none());
+        assert!(of_option("--no-color", Locus::Host, &TABLES).is_none());
     }
 }

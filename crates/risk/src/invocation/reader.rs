@@ -121,7 +121,7 @@ impl<'e, 'w> Reader<'e, 'w, '_> {
         let begins = |verb: &&Verb| {
             if self.entry.prefixes { verb.name.starts_with(first) } else { begins_with(verb.name, first) }
         };
-        let longer = self.entry.verbs.iter().filter(begins).any(|verb| verb.name.split(' ').nth(depth).is_some());
+        let longer = self.entry.verbs.iter().filter(begins).any(|verb| !part(verb, depth).is_empty());
         let mut words = self.verb_words.clone();
         longer
             && self.words[self.at..].iter().take(MAX_BETWEEN).any(|word| {
@@ -285,7 +285,7 @@ fn is_boolean(word: &Word<'_>) -> bool {
 
 /// Whether the first word of a verb's name is this one.
 fn begins_with(name: &str, word: &str) -> bool {
-    name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    same_start(name, word) && name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 enum Matched<'e> {
@@ -296,11 +296,11 @@ enum Matched<'e> {
 
 /// Finds the verb that these words name, each by its whole name or, where the tool allows it, a unique beginning.
 fn find_verb<'e>(entry: &'e Entry, words: &[&str]) -> Matched<'e> {
-    let mut level: Vec<&Verb> = entry.verbs.iter().collect();
+    let mut level: Vec<&Verb> = Vec::new();
     for (depth, word) in words.iter().enumerate() {
-        let part = |verb: &Verb| verb.name.split(' ').nth(depth).unwrap_or("");
-        let is = |verb: &&Verb| if depth == 0 { begins_with(verb.name, word) } else { part(verb) == *word };
-        let exact: Vec<&Verb> = level.iter().copied().filter(is).collect();
+        let is = |verb: &&Verb| if depth == 0 { begins_with(verb.name, word) } else { part(verb, depth) == *word };
+        let above = || entry.verbs.iter().filter(|_| depth == 0).chain(level.iter().copied());
+        let exact: Vec<&Verb> = above().filter(is).collect();
         if !exact.is_empty() {
             level = exact;
             continue;
@@ -308,9 +308,9 @@ fn find_verb<'e>(entry: &'e Entry, words: &[&str]) -> Matched<'e> {
         if !entry.prefixes || word.is_empty() {
             return Matched::Nothing;
         }
-        level.retain(|verb| !verb.alias && part(verb).starts_with(word));
-        let first = level.first().map(|verb| part(verb));
-        if level.is_empty() || level.iter().any(|verb| Some(part(verb)) != first) {
+        level = above().filter(|verb| !verb.alias && could_begin(verb, depth, word)).collect();
+        let first = level.first().map(|verb| part(verb, depth));
+        if level.is_empty() || level.iter().any(|verb| Some(part(verb, depth)) != first) {
             return Matched::Nothing;
         }
     }
@@ -319,4 +319,19 @@ fn find_verb<'e>(entry: &'e Entry, words: &[&str]) -> Matched<'e> {
         Some(verb) => Matched::Verb(verb),
         None => Matched::More,
     }
+}
+
+/// Whether a word of a verb's name begins like this.
+fn could_begin(verb: &Verb, depth: usize, word: &str) -> bool {
+    (depth > 0 || same_start(verb.name, word)) && part(verb, depth).starts_with(word)
+}
+
+/// Whether two texts begin with the same byte: most verbs are done with this.
+fn same_start(one: &str, other: &str) -> bool {
+    other.is_empty() || one.as_bytes().first() == other.as_bytes().first()
+}
+
+/// One word of a verb's name; empty beyond its end.
+fn part(verb: &Verb, depth: usize) -> &str {
+    verb.name.split(' ').nth(depth).unwrap_or("")
 }

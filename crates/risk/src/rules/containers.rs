@@ -6,6 +6,7 @@ use crate::{
     context::{Findings, Scope, run_command, run_shown},
     facts::paths,
     invocation::Invocation,
+    tables::ListName,
     words::{Value, Word},
 };
 
@@ -21,14 +22,10 @@ pub fn bind(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
         // A directory below the present one: `$PWD/data`.
         return;
     }
-    let system = [
-        "/", "/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/var", "/home", "/bin", "/lib", "/var/lib",
-        "/run", "/var/run",
-    ];
     if source.ends_with("docker.sock")
-        || system.contains(&path.trim_end_matches('/')) && !path.is_empty()
+        || scope.tables().lists(ListName::BindsRefused, path.trim_end_matches('/')) && !path.is_empty()
         || path == "/"
-        || paths::is_fatal(&path, scope.locus())
+        || paths::is_fatal(&path, scope.locus(), scope.tables())
     {
         findings.add(
             scope,

@@ -6,6 +6,7 @@ use crate::{
     context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
+    tables::ListName,
     words::{Value, Word},
 };
 
@@ -18,10 +19,7 @@ pub fn dd(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
                 access::writes(&target, "dd", scope, findings);
             }
             Some(("if", path)) => access::reads(&word.with_text(path), scope, findings),
-            Some((
-                "bs" | "count" | "skip" | "seek" | "ibs" | "obs" | "cbs" | "status" | "conv" | "iflag" | "oflag",
-                _,
-            )) => {}
+            Some((name, _)) if scope.tables().lists(ListName::DdOperands, name) => {}
             _ if word.is("--help") || word.is("--version") => {}
             _ => findings.add(scope, Risk::Destructive, "dd:operand", "what is written is not known", None),
         }
@@ -51,7 +49,7 @@ pub fn move_files(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &m
         if system && !matches!(top, "/opt" | "/srv" | "/mnt" | "/home" | "/data" | "/tmp" | "/media") {
             findings.add(scope, Risk::Destructive, "mv:lost", format!("moves {} away", source.shown()), None);
         }
-        if paths::is_fatal(&paths::normalise(&source.text), scope.locus()) {
+        if paths::is_fatal(&paths::normalise(&source.text), scope.locus(), scope.tables()) {
             findings.add(scope, Risk::Destructive, "mv:lost", format!("moves {} away", source.shown()), None);
         }
     }
@@ -92,7 +90,10 @@ fn lands_on(call: &Invocation<'_, '_, '_>, target: &Word<'_>, scope: &Scope, fin
     for source in &call.operands {
         let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or("");
         let path = format!("{}/{name}", target.text.trim_end_matches('/'));
-        let fatal = scope.resolved(&path).iter().any(|path| paths::is_fatal(&paths::normalise(path), scope.locus()));
+        let fatal = scope
+            .resolved(&path)
+            .iter()
+            .any(|path| paths::is_fatal(&paths::normalise(path), scope.locus(), scope.tables()));
         if target.value == Value::Known && !name.is_empty() && fatal {
             findings.add(scope, Risk::Destructive, format!("{}:write", call.name), format!("writes to {path}"), None);
         }
@@ -111,7 +112,7 @@ pub fn truncating(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &m
         access::reads(source, scope, findings);
         let path = paths::normalise(&source.text);
         let code = ["/lib/", "/usr/", "/bin/", "/sbin/", "/dev/null"].iter().any(|begin| path.starts_with(begin));
-        if matches!(call.name, "ln" | "link") && paths::is_fatal(&path, scope.locus()) && !code {
+        if matches!(call.name, "ln" | "link") && paths::is_fatal(&path, scope.locus(), scope.tables()) && !code {
             findings.add(
                 scope,
                 Risk::Destructive,
@@ -134,7 +135,7 @@ pub fn recursive_mode(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings
         let top = path == "/" || (path.starts_with('/') && path.trim_end_matches('/').matches('/').count() < 2);
         let system =
             top && !matches!(path.trim_end_matches('/'), "/srv" | "/opt" | "/mnt" | "/home" | "/data" | "/tmp");
-        let fatal = paths::is_fatal(&path, scope.locus()) && operand.value == Value::Known;
+        let fatal = paths::is_fatal(&path, scope.locus(), scope.tables()) && operand.value == Value::Known;
         let everywhere = operand.value == Value::KnownPrefix && path == "/";
         if everywhere || (recursive && (system || operand.value >= Value::ScriptValue)) || fatal {
             findings.add(

@@ -59,7 +59,10 @@ pub fn fetch(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fi
     if changing {
         findings.add(scope, Risk::ConfigMutation, format!("{name}:sends"), "sends something to a server", None);
     }
-    if changing && let Some(word) = call.operands.iter().find_map(|url| suspicion::loses(path_of(&url.text), true)) {
+    if changing
+        && let Some(word) =
+            call.operands.iter().find_map(|url| suspicion::loses(path_of(&url.text), true, scope.tables()))
+    {
         findings.add(scope, Risk::Destructive, format!("{name}:loses"), format!("asks a server to {word}"), None);
     }
     if name == "wget" && !call.has("--spider") && !to_stdout(call) {
@@ -111,7 +114,7 @@ fn body(name: &str, option: &str, value: &Word<'_>, scope: &Scope, findings: &mu
         return findings.add(scope, Risk::Destructive, format!("{name}:sends-secret"), "sends a secret away", None);
     }
     if let Some(file) = file
-        && paths::is_secret(file, true)
+        && paths::is_secret(file, true, scope.tables())
     {
         findings.shows_secrets();
         findings.add(scope, Risk::Destructive, format!("{name}:sends-secret"), format!("sends {file} away"), None);
@@ -153,7 +156,7 @@ fn is_local(url: &Word<'_>) -> bool {
 pub fn header(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     if let Some(file) = word.text.strip_prefix('@') {
         findings.add(scope, Risk::ConfigMutation, "curl:header-file", "sends what stands in a file", None);
-        if paths::is_secret(file, word.value == Value::Known) {
+        if paths::is_secret(file, word.value == Value::Known, scope.tables()) {
             findings.shows_secrets();
             findings.add(scope, Risk::Destructive, "curl:sends-secret", format!("sends {file} away"), None);
         }

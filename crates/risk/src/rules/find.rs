@@ -4,106 +4,9 @@ use crate::{
     Risk, access,
     context::{Findings, Scope, run_command},
     facts::paths,
+    tables::ListName,
     words::{Value, Word},
 };
-
-/// Tests and actions of `find` that take a value and change nothing.
-const FIND_VALUES: &[&str] = &[
-    "-amin",
-    "-anewer",
-    "-atime",
-    "-cmin",
-    "-cnewer",
-    "-ctime",
-    "-fstype",
-    "-gid",
-    "-group",
-    "-ilname",
-    "-iname",
-    "-inum",
-    "-ipath",
-    "-iregex",
-    "-iwholename",
-    "-links",
-    "-lname",
-    "-mmin",
-    "-mtime",
-    "-name",
-    "-newer",
-    "-path",
-    "-perm",
-    "-regex",
-    "-samefile",
-    "-size",
-    "-type",
-    "-uid",
-    "-used",
-    "-user",
-    "-wholename",
-    "-xtype",
-    "-context",
-    "-maxdepth",
-    "-mindepth",
-    "-regextype",
-    "-printf",
-    "-files0-from",
-    "-newermt",
-    "-newerct",
-    "-newerat",
-    "-newermm",
-    "-newercm",
-    "-newerBt",
-    "-newercc",
-    "-neweraa",
-];
-
-/// Tests and actions without a value that change nothing.
-const FIND_FLAGS: &[&str] = &[
-    "-a",
-    "-and",
-    "-o",
-    "-or",
-    "-not",
-    "!",
-    "(",
-    ")",
-    ",",
-    "-empty",
-    "-executable",
-    "-false",
-    "-nogroup",
-    "-nouser",
-    "-readable",
-    "-true",
-    "-writable",
-    "-print",
-    "-print0",
-    "-ls",
-    "-prune",
-    "-quit",
-    "-d",
-    "-daystart",
-    "-depth",
-    "-follow",
-    "-ignore_readdir_race",
-    "-mount",
-    "-noleaf",
-    "-noignore_readdir_race",
-    "-nowarn",
-    "-warn",
-    "-xdev",
-    "-H",
-    "-L",
-    "-P",
-    "-E",
-    "-X",
-    "-x",
-    "-s",
-    "--help",
-    "--version",
-    "-help",
-    "-version",
-];
 
 /// `find START… EXPRESSION`.
 pub fn find(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
@@ -126,13 +29,13 @@ pub fn find(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
             continue;
         };
         expression |= text.starts_with('-');
-        if FIND_FLAGS.contains(&text)
+        if scope.tables().lists(ListName::FindFlags, text)
             || text.starts_with("-O")
-            || text.starts_with("-newer") && text.len() < 9 && !FIND_VALUES.contains(&text)
+            || text.starts_with("-newer") && text.len() < 9 && !scope.tables().lists(ListName::FindValues, text)
         {
             continue;
         }
-        if FIND_VALUES.contains(&text) {
+        if scope.tables().lists(ListName::FindValues, text) {
             if argv.get(at).is_some_and(|word| word.splits && word.value >= Value::ScriptValue) {
                 findings.add(
                     scope,
@@ -142,7 +45,7 @@ pub fn find(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
                     None,
                 );
             }
-            if argv.get(at).is_some_and(|word| names_a_secret(&word.text)) {
+            if argv.get(at).is_some_and(|word| names_a_secret(&word.text, scope)) {
                 findings.shows_secrets();
             }
             at += 1;
@@ -187,10 +90,9 @@ pub fn find(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
 }
 
 /// Whether files of this name hold secrets wherever they lie.
-fn names_a_secret(name: &str) -> bool {
+fn names_a_secret(name: &str, scope: &Scope) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name);
-    matches!(base, "shadow" | "gshadow" | "sudoers" | "authkey" | "environ")
-        || paths::is_secret(&format!("/{base}"), true)
+    scope.tables().lists(ListName::FindSecrets, base) || paths::is_secret(&format!("/{base}"), true, scope.tables())
 }
 
 /// Judges `-exec COMMAND… ;`; returns where the expression goes on.

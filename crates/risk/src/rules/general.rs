@@ -153,7 +153,7 @@ fn unlisted(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Finding
         let near = stem.is_some_and(|stem| {
             all.into_iter().any(|opt| scope.class_of(opt.effect) == Risk::Destructive && opt.name.starts_with(stem))
         });
-        let suspected = near || suspicion::of_option(option, scope.locus()).is_some();
+        let suspected = near || suspicion::of_option(option, scope.locus(), scope.tables()).is_some();
         findings.add(
             scope,
             if suspected { Risk::Destructive } else { Risk::ConfigMutation },

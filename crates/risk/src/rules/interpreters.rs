@@ -7,17 +7,19 @@ use crate::{
     context::{Findings, Scope, run_command},
     facts::paths,
     invocation::Invocation,
+    tables::ListName,
     words::{Input, Value, Word},
 };
-
-/// The console programs of applications that `php FILE` runs and the tables know.
-const CONSOLES: &[&str] = &["occ", "artisan"];
 
 /// `php occ status` is `occ status`; false when the file is none that the tables know.
 pub fn php_console(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) -> bool {
     let Some(file) = call.operands.first().filter(|_| call.name.starts_with("php")) else { return false };
-    let Some(path) = file.literal().filter(|path| !paths::is_temporary(path)) else { return false };
-    let Some(name) = CONSOLES.iter().find(|name| path.rsplit('/').next() == Some(**name)) else { return false };
+    let Some(path) = file.literal().filter(|path| !paths::is_temporary(path, scope.tables())) else { return false };
+    let Some(name) =
+        scope.tables().members(ListName::PhpConsoles).iter().find(|name| path.rsplit('/').next() == Some(**name))
+    else {
+        return false;
+    };
     let Some(at) = call.argv.iter().position(|word| word.text == path) else { return false };
     options_only(call, scope, findings);
     let mut words = vec![Word::known(*name)];
@@ -25,40 +27,6 @@ pub fn php_console(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &
     run_command(&words, scope, findings);
     true
 }
-
-/// What in a program's text shows that it destroys.
-const DESTRUCTIVE: &[&str] = &[
-    "rmtree",
-    "remove_tree",
-    "rmSync",
-    "rm_rf",
-    "unlinkSync",
-    "rmdirSync",
-    "unlink",
-    "os.remove",
-    "rmdir",
-    "shutil.move",
-    "rm -",
-    "mkfs",
-    "wipefs",
-    "dd if",
-    "zfs destroy",
-    "zpool",
-    "pct destroy",
-    "qm destroy",
-    "/dev/sd",
-    "/dev/nvme",
-    "DROP ",
-    "reboot",
-    "shutdown",
-    "poweroff",
-    "b64decode",
-    "base64",
-    "exec(",
-    "eval(",
-    "FileUtils.rm",
-    "truncate",
-];
 
 /// `python3 -c CODE`, `perl -e CODE`, `node FILE`: code in a language that is not judged.
 pub fn interpreter(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
@@ -81,7 +49,9 @@ pub fn interpreter(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &
         inline.push(Some(text));
     }
     for code in &inline {
-        let hostile = code.is_none_or(|code| DESTRUCTIVE.iter().any(|mark| code.contains(mark)));
+        let hostile = code.is_none_or(|code| {
+            scope.tables().members(ListName::ProgramDestroys).iter().any(|mark| code.contains(mark))
+        });
         let risk = if hostile { Risk::Destructive } else { risk };
         findings.add(scope, risk, format!("{}:code", call.name), "executes code that is not judged", None);
     }

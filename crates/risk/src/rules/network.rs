@@ -137,34 +137,9 @@ pub fn copy_away(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mu
 
 /// `ssh -o NAME=VALUE`: names that execute nothing.
 pub fn ssh_option(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    const HARMLESS: &[&str] = &[
-        "batchmode",
-        "connecttimeout",
-        "connectionattempts",
-        "stricthostkeychecking",
-        "loglevel",
-        "serveraliveinterval",
-        "serveralivecountmax",
-        "passwordauthentication",
-        "pubkeyauthentication",
-        "identitiesonly",
-        "port",
-        "user",
-        "requesttty",
-        "controlmaster",
-        "controlpersist",
-        "tcpkeepalive",
-        "addressfamily",
-        "preferredauthentications",
-        "numberofpasswordprompts",
-        "checkhostip",
-        "compression",
-        "kbdinteractiveauthentication",
-        "gssapiauthentication",
-    ];
     let name = word.text.split(['=', ' ']).next().unwrap_or("").to_ascii_lowercase();
     let known_hosts = matches!(word.literal(), Some("UserKnownHostsFile=/dev/null" | "GlobalKnownHostsFile=/dev/null"));
-    if !(known_hosts || (HARMLESS.contains(&name.as_str()) && word.value == Value::Known)) {
+    if !(known_hosts || (scope.tables().lists(ListName::SshOptions, &name) && word.value == Value::Known)) {
         findings.add(
             scope,
             Risk::Destructive,

@@ -82,15 +82,15 @@ pub fn value(call: &Invocation<'_, '_, '_>, kind: Kind, word: &Word<'_>, scope: 
         Kind::InContainer => {}
         Kind::Checked(rule) => super::judge_value(rule, call, word, scope, findings),
         Kind::Unit | Kind::StopUnit | Kind::RestartUnit => {
-            if let Some((risk, message)) = units::class_of(kind, word, guest) {
+            if let Some((risk, message)) = units::class_of(kind, word, guest, scope.tables()) {
                 findings.add(scope, risk, call.code("unit"), message, None);
             }
         }
         Kind::Package => {
-            if word.text.ends_with('+') && !units::is_critical_package(&word.text) {
+            if word.text.ends_with('+') && !units::is_critical_package(&word.text, scope.tables()) {
                 return;
             }
-            if units::is_critical_package(&word.text) || word.value != Value::Known {
+            if units::is_critical_package(&word.text, scope.tables()) || word.value != Value::Known {
                 findings.add(
                     scope,
                     Risk::Destructive,
@@ -138,7 +138,7 @@ pub fn value(call: &Invocation<'_, '_, '_>, kind: Kind, word: &Word<'_>, scope: 
 fn lose(name: &str, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     // `"$tmp"/*` is everything when there is no $tmp.
     let wide = word.glob && word.expanded;
-    let temporary = word.value == Value::Known && paths::is_temporary(&word.text) && !wide;
+    let temporary = word.value == Value::Known && paths::is_temporary(&word.text, scope.tables()) && !wide;
     let risk = if temporary { Risk::ConfigMutation } else { Risk::Destructive };
     let rest = word.ending.as_str();
     let message = match word.value {

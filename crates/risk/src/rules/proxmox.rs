@@ -29,7 +29,7 @@ pub fn pvesh(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findin
         findings.affects_guest(None);
     }
     if let ["nodes", _, "services", service, "restart"] = parts.as_slice()
-        && let Some((risk, why)) = units::class_of(Kind::RestartUnit, &Word::known(*service), false)
+        && let Some((risk, why)) = units::class_of(Kind::RestartUnit, &Word::known(*service), false, scope.tables())
     {
         findings.add(scope, risk, call.code("service"), why, None);
     }

@@ -5,6 +5,7 @@ use crate::{
     Locus, Risk,
     context::{Findings, Scope, Script, Shell, parameter, run_script},
     invocation::Invocation,
+    tables::ListName,
     words::{Input, Value, Word},
 };
 
@@ -103,7 +104,7 @@ fn standard_input(shell: Shell, scope: &mut Scope, findings: &mut Findings) {
 pub fn source(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
     scope.state_mut().forget_variables();
     match call.operands.first().and_then(Word::literal) {
-        Some("/etc/os-release" | "/usr/lib/os-release" | "/etc/lsb-release" | "/etc/default/locale") => {}
+        Some(file) if scope.tables().lists(ListName::SourcedFiles, file) => {}
         Some(file) => program_file(file, scope, findings),
         None => findings.add(scope, Risk::Destructive, "source:computed", "which file is executed is not known", None),
     }

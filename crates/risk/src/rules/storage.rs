@@ -6,6 +6,7 @@ use crate::{
     context::{Findings, Scope, run_command},
     facts::paths,
     invocation::Invocation,
+    tables::ListName,
     words::{Value, Word},
 };
 
@@ -45,7 +46,7 @@ pub fn mount(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fi
     let free = ["/mnt", "/media", "/srv", "/opt", "/home", "/data", "/tmp", "/run", "/backup"];
     let known = target.value == Value::Known && free.iter().any(|begin| path.starts_with(begin));
     let top = path.trim_end_matches('/').matches('/').count() < 2;
-    if !known && (top || paths::is_fatal(&path, scope.locus())) {
+    if !known && (top || paths::is_fatal(&path, scope.locus(), scope.tables())) {
         findings.add(scope, Risk::Destructive, "mount:system", format!("hides {}", target.shown()), None);
     }
 }
@@ -55,22 +56,10 @@ pub fn umount(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut F
     general(call, scope, findings);
     for target in &call.operands {
         let path = paths::normalise(&target.text);
-        let system = [
-            "/",
-            "/boot",
-            "/boot/efi",
-            "/usr",
-            "/var",
-            "/var/lib/vz",
-            "/etc/pve",
-            "/home",
-            "/proc",
-            "/sys",
-            "/dev",
-            "/run",
-            "/tmp",
-        ];
-        if target.value != Value::Known || system.contains(&path.as_str()) || path.starts_with("/var/lib/") {
+        if target.value != Value::Known
+            || scope.tables().lists(ListName::UmountKept, &path)
+            || path.starts_with("/var/lib/")
+        {
             findings.add(scope, Risk::Destructive, "umount:system", format!("takes {} away", target.shown()), None);
         }
     }
@@ -113,50 +102,8 @@ pub fn parted(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut F
 
 /// A request of `debugfs -R`: without `-w` it cannot write to the file system, but some write files elsewhere.
 pub fn debugfs(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    const READS: &[&str] = &[
-        "stat",
-        "ls",
-        "cat",
-        "stats",
-        "show_super_stats",
-        "ncheck",
-        "icheck",
-        "blocks",
-        "bmap",
-        "bd",
-        "block_dump",
-        "testb",
-        "testi",
-        "lsdel",
-        "list_deleted_inodes",
-        "htree",
-        "htree_dump",
-        "imap",
-        "inode_dump",
-        "idump",
-        "id",
-        "ex",
-        "extents",
-        "dump_extents",
-        "ea_list",
-        "ffb",
-        "ffi",
-        "find_free_block",
-        "find_free_inode",
-        "dirsearch",
-        "show_debugfs_params",
-        "params",
-        "supported_features",
-        "filefrag",
-        "dump_mmp",
-        "dx_hash",
-        "list_quota",
-        "lq",
-        "get_quota",
-        "gq",
-    ];
     let verb = word.text.split_whitespace().next().unwrap_or("");
-    if word.value != Value::Known || !READS.contains(&verb) {
+    if word.value != Value::Known || !scope.tables().lists(ListName::DebugfsReads, verb) {
         findings.add(scope, Risk::Destructive, "debugfs:request", format!("{} may write", word.shown()), None);
     }
 }

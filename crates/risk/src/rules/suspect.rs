@@ -9,7 +9,7 @@ use crate::{
 
 /// A program that is not known may lose something, by the words that it is given.
 pub fn program(name: &str, argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
-    if let Some(why) = suspicion::of(argv, scope.locus()) {
+    if let Some(why) = suspicion::of(argv, scope.locus(), scope.tables()) {
         findings.add(
             scope,
             Risk::Destructive,

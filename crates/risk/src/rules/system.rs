@@ -6,6 +6,7 @@ use crate::{
     context::{Findings, Scope},
     facts::guests,
     invocation::Invocation,
+    tables::ListName,
     words::{Value, Word},
 };
 
@@ -56,10 +57,6 @@ pub fn kill(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
 
 /// `pkill NAME`, `killall NAME`: a name that is short, a pattern or a part of the system ends too much.
 pub fn kill_by_name(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
-    const SYSTEM: &[&str] = &[
-        "ssh", "systemd", "init", "pve", "pmxcfs", "corosync", "kvm", "qemu", "lxc", "dbus", "udev", "bash", "root",
-        "network", "spice", "login",
-    ];
     let command = argv[0].text.to_string();
     let mut names = Vec::new();
     let mut asks = false;
@@ -91,7 +88,7 @@ pub fn kill_by_name(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
     let plain = |name: &String| {
         name.len() >= 3
             && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | ' ' | '.'))
-            && !SYSTEM.iter().any(|part| name.contains(part))
+            && !scope.tables().members(ListName::ProcessesKept).iter().any(|part| name.contains(part))
     };
     if wide || names.is_empty() || !names.iter().all(plain) {
         findings.add(
@@ -108,11 +105,9 @@ pub fn kill_by_name(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
 
 /// `useradd`, `usermod`, `groupadd` …: groups that are as good as root are an access change everywhere.
 pub fn usermod(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
-    const ROOT: &[&str] =
-        &["sudo", "root", "wheel", "adm", "docker", "lxd", "lxc", "disk", "shadow", "kvm", "libvirt", "staff"];
     let root = argv[1..].iter().any(|word| {
         word.value >= Value::ScriptValue
-            || word.text.split([',', '=']).any(|part| ROOT.contains(&part))
+            || word.text.split([',', '=']).any(|part| scope.tables().lists(ListName::GroupsRoot, part))
             || matches!(
                 word.literal(),
                 Some(

@@ -6,7 +6,7 @@ use crate::{
     context::{Findings, Scope},
     facts::{environment, units},
     invocation::Invocation,
-    tables::Kind,
+    tables::{Kind, ListName},
     words::{Value, Word},
 };
 
@@ -78,7 +78,7 @@ pub fn service(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Find
         _ => Kind::Unit,
     };
     findings.add(scope, Risk::ConfigMutation, "service:change", "changes a service", None);
-    if let Some((risk, message)) = units::class_of(kind, name, scope.locus() == Locus::Guest) {
+    if let Some((risk, message)) = units::class_of(kind, name, scope.locus() == Locus::Guest, scope.tables()) {
         findings.add(scope, risk, "service:unit", message, None);
     }
 }
@@ -88,15 +88,11 @@ pub fn sysctl(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut F
     general(call, scope, findings);
     for word in &call.operands {
         if word.text.contains('=') || word.value >= Value::ScriptValue {
-            let code = [
-                "kernel.core_pattern",
-                "kernel.modprobe",
-                "kernel.hotplug",
-                "kernel.sysrq",
-                "kernel.panic",
-                "kernel.poweroff_cmd",
-            ];
-            let fatal = code.iter().any(|name| word.text.replace('/', ".").starts_with(name));
+            let fatal = scope
+                .tables()
+                .members(ListName::SysctlFatal)
+                .iter()
+                .any(|name| word.text.replace('/', ".").starts_with(name));
             let risk = if fatal { Risk::Destructive } else { Risk::ConfigMutation };
             findings.add(scope, risk, "sysctl:set", format!("sets {}", word.shown()), None);
         }

@@ -78,7 +78,7 @@ pub fn sent_file(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, 
     let path = word.text.trim_start_matches('@');
     let directory = path.trim_end_matches('/');
     let keys = [".ssh", ".gnupg", "/etc/pve/priv", "/etc/ssl/private"].iter().any(|end| directory.ends_with(end));
-    if keys || paths::is_secret(path, word.value == Value::Known) {
+    if keys || paths::is_secret(path, word.value == Value::Known, scope.tables()) {
         findings.shows_secrets();
         findings.add(
             scope,

@@ -2,6 +2,8 @@
 //!
 //! Invariant: no function goes out of scope without having been judged.
 
+use std::rc::Rc;
+
 use rable::Node;
 
 use super::{scan, walk};
@@ -57,7 +59,7 @@ fn call(function: &Function, arguments: Option<&[Word<'_>]>, scope: &mut Scope, 
         return findings.not_understood(scope, "shell:too-complex", "functions call functions too deeply", None);
     }
     function.mark_judged();
-    let caller = scope.state().clone();
+    let caller = Rc::clone(scope.state());
     let mut inner = scope.deeper();
     inner.state_mut().forget_parameters();
     match arguments {
@@ -85,7 +87,9 @@ pub fn judge_uncalled(from: usize, scope: &mut Scope, findings: &mut Findings) {
         call(&function, None, &mut called, findings);
         scope.state_mut().keep_definitions(called.state());
     }
-    scope.state_mut().end_functions(from);
+    if scope.state().functions().len() > from {
+        scope.state_mut().end_functions(from);
+    }
 }
 
 /// Code that is judged on its own may call every function, with any parameters.

@@ -1,5 +1,7 @@
 //! Parts of a script that run in a shell of their own, or that may not run at all.
 
+use std::rc::Rc;
+
 use super::functions;
 use crate::context::{Findings, Scope};
 
@@ -12,12 +14,12 @@ pub fn subshell(mut scope: Scope, findings: &mut Findings, part: impl FnOnce(&mu
 
 /// Judges a part that may or may not run: what it assigns is not known afterwards.
 pub fn conditional(scope: &mut Scope, findings: &mut Findings, part: impl FnOnce(&mut Scope, &mut Findings)) {
-    let before = scope.state().clone();
+    let before = Rc::clone(scope.state());
     let mut inner = scope.in_condition();
     part(&mut inner, findings);
     scope.continue_after(inner);
     functions::judge_uncalled(before.functions().len(), scope, findings);
-    scope.state_mut().forget_changes(&before);
+    scope.forget_changes(&before);
 }
 
 /// Judges a part of the same shell that has a standard input of its own, if redirects give it one.

@@ -39,7 +39,9 @@ pub fn nested_script(script: Script<'_>, scope: &mut Scope, findings: &mut Findi
     functions::judge_all(scope, findings);
     let mut inner = scope.in_script(script.shell, script.arguments);
     whole_script(text, &mut inner, findings);
-    scope.state_mut().follow_directories(inner.state());
+    if scope.state().directories() != inner.state().directories() {
+        scope.state_mut().follow_directories(inner.state());
+    }
 }
 
 /// Judges a text that the present shell reads.

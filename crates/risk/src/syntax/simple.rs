@@ -79,24 +79,25 @@ fn without_words(
     if !functions::call_by_name(argv, scope, &mut run) {
         command::judge_argv(argv, scope, &mut run);
     }
-    let shown = run.innermost().map_or_else(|| scope.clone(), |argv| scope.showing_argv(Rc::clone(argv)));
+    let inner = run.innermost().map(|argv| scope.showing_argv(Rc::clone(argv)));
+    let shown = inner.as_ref().unwrap_or(scope);
     if run.is_empty()
         && let Some(name) = shown.argv().first()
     {
-        run.add(&shown, Risk::ReadOnly, format!("{name}:read"), "proven to change nothing", None);
+        run.add(shown, Risk::ReadOnly, format!("{name}:read"), "proven to change nothing", None);
     }
     unbounded |= run.is_unbounded();
     findings.absorb(run);
     if unbounded && writes {
-        findings.add(&shown, Risk::Destructive, "shell:fills-disk", "writes without end", None);
+        findings.add(shown, Risk::Destructive, "shell:fills-disk", "writes without end", None);
     }
-    in_protected_directory(&shown, findings);
+    in_protected_directory(shown, findings);
     input
 }
 
 /// A change in a directory that keeps the system running is no ordinary change.
 fn in_protected_directory(scope: &Scope, findings: &mut Findings) {
-    let protected = |directory: &String| paths::is_fatal(directory, scope.locus());
+    let protected = |directory: &String| paths::is_fatal(directory, scope.locus(), scope.tables());
     if findings.risk() == Risk::ConfigMutation && scope.state().directories().iter().any(protected) {
         findings.add(
             scope,
@@ -157,7 +158,7 @@ fn remember(name: &str, literal: Option<&str>, node: &Node, scope: &mut Scope, f
     if name == "IFS" {
         scope.state_mut().forget_splitting();
     }
-    if literal.is_some_and(|text| paths::is_secret(text, true)) {
+    if literal.is_some_and(|text| paths::is_secret(text, true, scope.tables())) {
         // Where the name is used may not be followed.
         findings.shows_secrets();
     }

@@ -87,6 +87,9 @@ impl Tables {
 /// Name and text of each table.
 pub static SOURCES: &[(&str, &str)] = &[
     ("coreutils", include_str!("coreutils.risk")),
+    ("paths", include_str!("paths.risk")),
+    ("units", include_str!("units.risk")),
+    ("suspicion", include_str!("suspicion.risk")),
     ("environment", include_str!("environment.risk")),
     ("shell", include_str!("shell.risk")),
     ("text", include_str!("text.risk")),

@@ -10,7 +10,7 @@ use crate::Risk;
 
 impl Tables {
     /// Reads the tables; lines that are not understood become faults.
-    pub(super) fn read(sources: &[(&'static str, &'static str)]) -> Self {
+    pub(crate) fn read(sources: &[(&'static str, &'static str)]) -> Self {
         let mut tables = Tables {
             entries: Vec::new(),
             names: Arc::default(),
