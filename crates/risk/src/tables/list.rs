@@ -58,7 +58,6 @@ named! {
     PathsSinks = "paths-sinks",
     PathsTemporary = "paths-temporary",
     SshOptions = "ssh-options",
-    AptOptions = "apt-options",
     DebugfsReads = "debugfs-reads",
     UmountKept = "umount-kept",
     ProgramDestroys = "program-destroys",
