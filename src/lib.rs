@@ -5,9 +5,10 @@
 //! - `api` may know `oikos_risk`.
 //! - `policy` may know `oikos_risk`, `api`.
 //! - `decide` may know `oikos_risk`, `api`, `policy`.
+//! - `redact` may know nothing of these.
 //! - `steps` may know nothing of these.
 //! - `agent` may know `oikos_risk`, `api`.
-//! - `controller` may know `oikos_risk`, `api`, `policy`, `decide`, `steps`, `agent`.
+//! - `controller` may know `oikos_risk`, `api`, `policy`, `decide`, `redact`, `steps`, `agent`.
 //! - `cli` may know `oikos_risk`, `api`, `controller`.
 //! - `main` may know `cli`.
 //!
@@ -19,4 +20,5 @@ pub mod cli;
 pub mod controller;
 pub mod decide;
 pub mod policy;
+pub mod redact;
 pub mod steps;

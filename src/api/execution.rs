@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ContainerSpec, ExecutionPhase, ExecutionReason, ObjectRef, Risk, Target,
+    ContainerSpec, CreatedGuest, ExecutionPhase, ExecutionReason, ObjectRef, Risk, SecretKeyRef, Target,
     execution_phase::{attempt_id_rule, phase_transition_rule, terminal_phase_rule},
     limits,
     names::NO_NUL_PATTERN,
@@ -122,6 +122,12 @@ pub struct ExecutionStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_ATTEMPT_ID))]
     pub attempt_id: Option<String>,
+    /// Where it was sent: what its target stood for when it was claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<ResolvedTarget>,
+    /// The guest that it has created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<CreatedGuest>,
     /// The exit code, when the command ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -147,6 +153,32 @@ pub struct ExecutionStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::LONGEST_EXECUTION_MESSAGE))]
     pub message: Option<String>,
+}
+
+/// What a target stood for when a step was claimed. What became of the step is asked there, whatever the Host and Guest
+/// objects say by then.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedTarget {
+    /// The name of the Host.
+    #[schemars(length(max = limits::LONGEST_LABEL))]
+    pub host: String,
+    /// Its address.
+    #[schemars(length(max = limits::LONGEST_NAME))]
+    pub address: String,
+    /// The port of its SSH server.
+    pub port: u16,
+    /// The login name there.
+    #[schemars(length(max = limits::LONGEST_LOGIN))]
+    pub user: String,
+    /// The keys by which it is recognised, as `<type> SHA256:<fingerprint>`.
+    #[schemars(length(max = limits::MOST_HOST_KEYS))]
+    pub host_keys: Vec<String>,
+    /// The Secret that holds the private key to log in with.
+    pub credential_secret_ref: SecretKeyRef,
+    /// The guest's VMID; absent for a step on the host itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vmid: Option<u32>,
 }
 
 /// The risk of a step, and why.

@@ -51,7 +51,7 @@ pub struct HostSpec {
     pub port: u16,
     /// Login name; root if not given. The Proxmox tools need root.
     #[serde(default = "default_user")]
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = limits::LONGEST_LOGIN))]
     pub user: String,
     /// The public keys by which the host is recognised, one per entry: `<type> <base64>`, as `ssh-keyscan` prints them after the name.
     /// A host without a matching key is never connected to.

@@ -13,6 +13,8 @@ pub const MOST_EVIDENCE: usize = 16;
 pub const MOST_RISK_REASONS: usize = 8;
 /// Affected targets that are kept for the risk of one step.
 pub const MOST_AFFECTED_TARGETS: usize = 32;
+/// Facts that an approval of a plan covers: those of its targets and their hosts, its steps, its agent, its limits.
+pub const MOST_FACTS: usize = 400;
 /// Conditions of one object.
 pub const MOST_CONDITIONS: usize = 8;
 /// Pinned host keys of one Host.
@@ -39,6 +41,8 @@ pub const MOST_TEXT_ONLY_TURNS: u32 = 3;
 pub const LONGEST_NAME: usize = 253;
 /// The name of a Plan, a Host, a Guest or a step: an RFC 1123 label.
 pub const LONGEST_LABEL: usize = 63;
+/// A login name.
+pub const LONGEST_LOGIN: usize = 64;
 /// The uid of an object.
 pub const LONGEST_UID: usize = 64;
 /// An attempt id: a uid and a number.
@@ -53,6 +57,10 @@ pub const LONGEST_COMMAND: usize = 65_536;
 pub const LONGEST_PURPOSE: usize = 1024;
 /// The id of a tool call.
 pub const LONGEST_CALL_ID: usize = 256;
+/// One fact that an approval covers.
+pub const LONGEST_FACT: usize = 4096;
+/// The beginning of a command or a text in a fact, beside its digest.
+pub const LONGEST_FACT_EXCERPT: usize = 120;
 /// A digest: SHA-256 in hexadecimal.
 pub const DIGEST_LENGTH: usize = 64;
 /// Why a person approved or denied.

@@ -28,7 +28,8 @@ pub use agent::{Agent, AgentLimits, AgentSpec, AgentStatus, Provider};
 pub use container::ContainerSpec;
 pub use crds::all as crds;
 pub use execution::{
-    Authority, AuthorityKind, Execution, ExecutionApproval, ExecutionSpec, ExecutionStatus, Output, RiskStatus, RunSpec,
+    Authority, AuthorityKind, Execution, ExecutionApproval, ExecutionSpec, ExecutionStatus, Output, ResolvedTarget,
+    RiskStatus, RunSpec,
 };
 pub use execution_phase::ExecutionPhase;
 pub use host::{Guest, GuestKind, GuestSpec, GuestStatus, Host, HostSpec, HostStatus};
@@ -36,7 +37,8 @@ pub use message::{Message, MessageSpec, Role, ToolCall, ToolResult, Usage};
 pub use names::{APPROVE, APPROVED_BY, CONFIRM, DENY, GROUP, PLAN_LABEL, REASON};
 pub use oikos_risk::Risk;
 pub use plan::{
-    Approval, Blocked, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus, PlanStep, StepRisk, WindowSummary,
+    Approval, Blocked, CreatedGuest, GrantedPlan, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus, PlanStep,
+    StepAnswer, StepRisk, WindowSummary,
 };
 pub use reason::{BlockedReason, EventReason, ExecutionReason, HostReason, PlanReason, Reason, ReasonCode};
 pub use reference::{NameRef, ObjectRef, SecretKeyRef};

@@ -1,5 +1,7 @@
 //! Plan: a goal, its targets, and the steps or the agent that carry it out.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{
     CustomResource, KubeSchema,
@@ -200,10 +202,14 @@ pub struct PlanStatus {
     /// Why the plan is Blocked, and what is needed to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
-    /// The risk of each declared step.
+    /// The risk of each declared step, and what the gate will answer to it once the plan is approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::MOST_STEPS))]
     pub steps: Vec<StepRisk>,
+    /// The guests among the targets that the plan has created.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::MOST_TARGETS))]
+    pub created: Vec<CreatedGuest>,
 }
 
 /// How to approve a plan, and which decisions were handled already.
@@ -214,16 +220,45 @@ pub struct Approval {
     pub token: String,
     /// The kubectl line to copy.
     pub command: String,
-    /// SHA-256 of what an approval covers: targets, steps with their risk, agent and goal, window length.
+    /// SHA-256 of what an approval covers: what the names of targets and agent stand for, the steps with their risk and
+    /// time limit, the goal that an agent is given, and the limits.
     pub digest: String,
     /// A value from which the token is made; it changes with every decision, so that a token can be used once.
     pub nonce: String,
-    /// The digest that the latest grant covered; empty after a denial or revocation.
+    /// What the latest grant covers; absent after a denial or revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub granted: Option<String>,
+    pub granted: Option<GrantedPlan>,
     /// The latest token that was acted upon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_handled: Option<String>,
+}
+
+/// What the latest grant of a plan covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GrantedPlan {
+    /// The digest that the grant names.
+    #[schemars(length(max = limits::DIGEST_LENGTH))]
+    pub digest: String,
+    /// Everything that the digest was made from, so that a difference can be said in words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(length(max = limits::MOST_FACTS))]
+    pub facts: BTreeMap<String, String>,
+    /// VMIDs that were protected, by Host, at any time since the grant: they stay so as long as it lasts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(length(max = limits::MOST_FACTS))]
+    pub protected: BTreeMap<String, BTreeSet<u32>>,
+}
+
+/// A guest that a step has created and registered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedGuest {
+    /// Its target.
+    pub target: Target,
+    /// The uid of its Guest object.
+    #[schemars(length(max = limits::LONGEST_UID))]
+    pub uid: String,
+    /// Its VMID.
+    pub vmid: u32,
 }
 
 /// An open window.
@@ -262,8 +297,23 @@ pub struct Blocked {
     pub sequence: Option<u32>,
 }
 
-/// The risk of a declared step.
+/// What the gate will answer to a declared step once the plan is approved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum StepAnswer {
+    /// It starts.
+    Allowed,
+    /// It destroys, and starts because the approved plan names it.
+    AllowedByName,
+    /// A person has to type its phrase.
+    NeedsConfirmation,
+    /// It never starts; the plan is not offered for approval.
+    #[default]
+    Refused,
+}
+
+/// The risk of a declared step, and what will come of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct StepRisk {
     /// The step's name.
     pub name: String,
@@ -272,4 +322,15 @@ pub struct StepRisk {
     /// Why it is in this class.
     #[schemars(length(max = limits::LONGEST_RISK_REASON))]
     pub reason: String,
+    /// What the gate will answer once the plan is approved.
+    #[serde(default)]
+    pub answer: StepAnswer,
+    /// Why it would be refused, when it would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::LONGEST_RISK_REASON))]
+    pub refusal: Option<String>,
+    /// Everything that the step acts on, the place where it runs included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::MOST_AFFECTED_TARGETS))]
+    pub affected_targets: Vec<String>,
 }

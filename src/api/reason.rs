@@ -230,6 +230,8 @@ reason_codes! {
     BlockedReason {
         /// The namespace has no Host or Guest for one of the plan's targets.
         UnknownTarget,
+        /// A declared step would be refused, whatever is approved.
+        StepRefused,
         /// The namespace has no Agent of that name.
         UnknownAgent,
         /// The Secret with the API key, or the key in it, is missing or is not text.
@@ -302,6 +304,8 @@ reason_codes! {
         WindowEnded,
         /// A person has to approve.
         AwaitingApproval,
+        /// It was approved, and what it would do or where is different now.
+        ChangedSinceApproval,
         /// The approve annotation is not the current token.
         TokenMismatch,
         /// A person denied the plan.

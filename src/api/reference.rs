@@ -34,7 +34,7 @@ impl ObjectRef {
 }
 
 /// A key of a Secret of the same namespace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretKeyRef {
     /// The Secret's name.
     #[schemars(length(min = 1, max = limits::LONGEST_NAME))]

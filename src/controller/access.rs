@@ -2,12 +2,42 @@
 
 use super::{context::Context, credentials::secret_text, error::LookupError, stores::decoded};
 use crate::{
-    api::{ExecutionReason, Host, HostReason, Reason, Target, TargetKind},
+    api::{Execution, ExecutionReason, Host, HostReason, Reason, Target, TargetKind},
+    policy::KnownHost,
     steps::{ConnectError, HostAccess, Place, SecretText},
 };
 
+/// How the place is reached that an Execution was claimed for, and where on the Host it is; before a claim, the place
+/// that its target stands for now.
+pub async fn access_for(
+    context: &Context,
+    namespace: &str,
+    execution: &Execution,
+) -> Result<(HostAccess, Place), LookupError<Reason<ExecutionReason>>> {
+    let Some(resolved) = execution.status.as_ref().and_then(|status| status.resolved.as_ref()) else {
+        return access_of(context, namespace, &execution.spec.target).await;
+    };
+    if execution.spec.target.kind() == TargetKind::Vm {
+        return Err(unsupported(&execution.spec.target));
+    }
+    let reference = &resolved.credential_secret_ref;
+    let key = secret_text(context, namespace, &reference.name, &reference.key).await;
+    let key = key.map_err(|error| {
+        error.map(|text| Reason::new(ExecutionReason::MissingSecret, format!("host {}: {text}", resolved.host)))
+    })?;
+    let access = HostAccess {
+        name: format!("{namespace}/{}", resolved.host),
+        address: resolved.address.clone(),
+        port: resolved.port,
+        user: resolved.user.clone(),
+        known_hosts: resolved.host_keys.clone(),
+        private_key: SecretText::new(key),
+    };
+    Ok((access, resolved.vmid.map_or(Place::Host, |vmid| Place::Guest { vmid })))
+}
+
 /// Looks up the Host of a target and its key, and where on the Host the target is.
-pub async fn access_of(
+async fn access_of(
     context: &Context,
     namespace: &str,
     target: &Target,
@@ -19,10 +49,7 @@ pub async fn access_of(
             Some(guest) => Place::Guest { vmid: guest.vmid },
             None => return Err(unknown(target)),
         },
-        TargetKind::Vm => {
-            let text = format!("{target}: steps inside virtual machines are not supported; run `qm` on its host");
-            return Err(LookupError::Missing(Reason::new(ExecutionReason::Unsupported, text)));
-        }
+        TargetKind::Vm => return Err(unsupported(target)),
     };
     let name = inventory.host_of(target).unwrap_or_default();
     let is_named = |host: &Host| {
@@ -45,9 +72,15 @@ pub async fn host_access(context: &Context, namespace: &str, host: &Host) -> Res
         address: host.spec.address.clone(),
         port: host.spec.port,
         user: host.spec.user.clone(),
-        known_hosts: host.spec.known_host_keys.clone(),
+        // In the form that a claim records, so that both share one connection.
+        known_hosts: KnownHost::of(host).keys.into_iter().collect(),
         private_key: SecretText::new(key),
     })
+}
+
+fn unsupported(target: &Target) -> LookupError<Reason<ExecutionReason>> {
+    let text = format!("{target}: steps inside virtual machines are not supported; run `qm` on its host");
+    LookupError::Missing(Reason::new(ExecutionReason::Unsupported, text))
 }
 
 fn unknown(target: &Target) -> LookupError<Reason<ExecutionReason>> {

@@ -15,6 +15,7 @@ use super::{
     context::{Context, now},
     effects::{create, replace_status},
     error::{ControllerError, call},
+    live::live_inventory,
     objects::{key, requeue},
     step_task,
     stores::MaybeInvalid,
@@ -45,7 +46,7 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>
     let ended_windows = windows.iter().filter_map(ended_window).collect();
     let windows = plan.as_ref().map_or_else(Vec::new, |plan| decide::open_windows(plan, &windows, now));
     let inventory = context.stores.inventory(&namespace);
-    let decision = decide::decide_execution(&ObservedExecution {
+    let mut observed = ObservedExecution {
         execution: &execution,
         plan: plan.as_ref(),
         windows: &windows,
@@ -54,7 +55,18 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>
         running: context.steps.has(&uid),
         admission_guard: context.admission_guard(),
         now,
-    });
+    };
+    let mut decision = decide::decide_execution(&observed);
+    if decision.effect == ExecutionEffect::Start {
+        // The stores may lag behind; what a step is sent to is read where it is written.
+        let status = decision.status.as_ref();
+        let authority = status.and_then(|status| Some(status.authority.as_ref()?.kind));
+        let live = live_inventory(&context, &namespace, &observed, authority, inventory.clone()).await?;
+        if live != inventory {
+            observed.inventory = &live;
+            decision = decide::decide_execution(&observed);
+        }
+    }
     if let Some(status) = decision.status {
         if decision.effect == ExecutionEffect::Start
             && !is_still_open(&context, &namespace, status.authority.as_ref()).await?

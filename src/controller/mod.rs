@@ -15,6 +15,8 @@ mod executions;
 mod guard;
 mod health;
 mod hosts;
+mod known_secrets;
+mod live;
 mod objects;
 mod plans;
 #[cfg(test)]

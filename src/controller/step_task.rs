@@ -7,7 +7,7 @@ use kube::Api;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access::access_of,
+    access::access_for,
     attempt::Mode,
     containers,
     context::{Context, now},
@@ -60,7 +60,7 @@ async fn carry_out(
 ) -> Result<StepResult, ControllerError> {
     let namespace = execution.metadata.namespace.as_deref().ok_or(ControllerError::Nameless)?;
     let spec = &execution.spec;
-    let (access, place) = match access_of(context, namespace, &spec.target).await {
+    let (access, place) = match access_for(context, namespace, execution).await {
         Ok(found) => found,
         Err(LookupError::Call(error)) => return Err(error),
         Err(LookupError::Missing(reason)) => return Ok(unreachable(mode, reason)),

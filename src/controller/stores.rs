@@ -10,7 +10,7 @@ use kube::{Resource, core::DeserializeGuard, runtime::reflector::Store};
 
 use crate::{
     api::{Agent, AutonomyWindow, Execution, Guest, GuestKind, Host, Message, Plan, Target, TargetKind},
-    policy::{Inventory, KnownGuest, KnownHost},
+    policy::{Inventory, KnownAgent, KnownGuest, KnownHost},
 };
 
 /// An object of a store, which may not decode as its kind.
@@ -81,9 +81,10 @@ impl Stores {
     pub fn inventory(&self, namespace: &str) -> Inventory {
         let here =
             |meta: &ObjectMeta| meta.namespace.as_deref() == Some(namespace) && meta.deletion_timestamp.is_none();
-        let hosts = decoded(&self.hosts, |host| here(&host.metadata)).into_iter().filter_map(|host| {
-            let protected = host.spec.protected_guests.iter().copied().collect();
-            Some((host.metadata.name?, KnownHost { address: host.spec.address, protected }))
+        let everywhere: Vec<Host> = decoded(&self.hosts, |_| true);
+        let hosts = everywhere.iter().filter(|host| here(&host.metadata)).filter_map(|host| {
+            let known = with_protection_of_the_machine(KnownHost::of(host), &everywhere);
+            Some((host.metadata.name.clone()?, known))
         });
         let guests = decoded(&self.guests, |guest| here(&guest.metadata)).into_iter().filter_map(|guest| {
             let kind = match guest.spec.kind {
@@ -91,8 +92,17 @@ impl Stores {
                 GuestKind::Vm => TargetKind::Vm,
             };
             let target = Target::new(kind, guest.metadata.name.as_deref()?).ok()?;
-            Some((target, KnownGuest { host: guest.spec.host_ref.name, vmid: guest.spec.vmid }))
+            Some((target, KnownGuest::of(&guest)))
         });
-        Inventory { hosts: hosts.collect(), guests: guests.collect() }
+        let agents = decoded(&self.agents, |agent| here(&agent.metadata)).into_iter();
+        let agents = agents.filter_map(|agent| Some((agent.metadata.name.clone()?, KnownAgent::of(&agent))));
+        Inventory { hosts: hosts.collect(), guests: guests.collect(), agents: agents.collect() }
     }
+}
+
+/// A guest that is protected on any Host object of the cluster for the same machine is protected.
+fn with_protection_of_the_machine(known: KnownHost, everywhere: &[Host]) -> KnownHost {
+    let same = everywhere.iter().map(KnownHost::of).filter(|other| known.is_same_machine(other));
+    let protected = same.flat_map(|other| other.protected).collect();
+    KnownHost { protected, ..known }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use super::{access::access_of, context::Context, error::LookupError, stores::decoded};
+use super::{access::access_for, context::Context, error::LookupError, stores::decoded};
 use crate::{
     agent::{check_finish, tools, tools::ToolRequest, untrusted},
     api::{Execution, Host, ToolCall, ToolResult, condition, text::shortened},
@@ -101,7 +101,7 @@ async fn read_output(
     let Some(attempt) = status.attempt_id.filter(|_| !whole) else {
         return Ok(shown.map_or("the step wrote nothing".to_owned(), |output| untrusted(step, name, &output.text)));
     };
-    let (access, place) = access_of(context, namespace, &execution.spec.target).await.map_err(|error| match error {
+    let (access, place) = access_for(context, namespace, execution).await.map_err(|error| match error {
         LookupError::Missing(reason) => reason.message,
         LookupError::Call(error) => error.to_string(),
     })?;

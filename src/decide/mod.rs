@@ -8,10 +8,12 @@ mod conditions;
 mod coverage;
 mod decision;
 mod execution;
+mod foresight;
 mod grant;
 mod object;
 mod plan;
 mod plan_step;
+mod refusal;
 mod turn;
 mod window;
 

@@ -97,11 +97,17 @@ fn objection(observed: &ObservedWindow<'_>) -> Option<Objection> {
     if status.phase.is_terminal() {
         return never("the plan has ended");
     }
-    if spec.plan_digest != approval.digest {
+    let granted = approval.granted.as_ref().map(|granted| granted.digest.as_str());
+    let covers = spec.plan_digest == approval.digest
+        || (spec.class == WindowClass::Destructive && Some(spec.plan_digest.as_str()) == granted);
+    if !covers {
         return never("the plan is not as it was approved; approve it as it stands");
     }
     let name = window.metadata.name.as_deref().unwrap_or_default();
     match spec.class {
+        WindowClass::Assent if approval.token.is_empty() => {
+            never("the plan is not offered for approval; its status says what to change")
+        }
         WindowClass::Assent if name == window_name(&spec.plan_ref.name, &approval.token) => None,
         WindowClass::Assent => never("its name does not carry the plan's current token"),
         WindowClass::Destructive => unconfirmed(observed, name),

@@ -26,6 +26,23 @@ pub struct OpenWindow {
     pub approver: String,
 }
 
+/// The digests that cover the plan as it stands: its own, and that of the latest grant while nothing is different from
+/// what was approved but limits that got smaller.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    /// The digest of the plan as it stands.
+    pub current: String,
+    /// That of the latest grant, if it still covers the plan.
+    pub granted: Option<String>,
+}
+
+impl Covered {
+    /// Whether a grant of this digest covers the plan.
+    pub fn by(&self, digest: &str) -> bool {
+        self.current == digest || self.granted.as_deref() == Some(digest)
+    }
+}
+
 /// A step that wants to start.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
@@ -37,8 +54,8 @@ pub struct Question<'a> {
     pub flags: Flags,
     /// The plan's targets.
     pub plan_targets: &'a [Target],
-    /// The digest of the plan as it stands.
-    pub plan_digest: &'a str,
+    /// The digests that cover the plan as it stands.
+    pub covered: &'a Covered,
     /// Whether the plan itself names this very step.
     pub named_in_plan: bool,
     /// The open windows of the plan.
@@ -159,7 +176,7 @@ fn destructive(question: &Question<'_>) -> GateAnswer {
 
 fn open_windows<'a>(question: &'a Question<'_>, class: WindowClass) -> impl Iterator<Item = &'a OpenWindow> {
     question.windows.iter().filter(move |window| {
-        window.class == class && window.digest == question.plan_digest && question.now < window.expires
+        window.class == class && question.covered.by(&window.digest) && question.now < window.expires
     })
 }
 

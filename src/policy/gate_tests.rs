@@ -22,8 +22,9 @@ fn inventory() -> Inventory {
     let host = |address: &str, protected: &[u32]| KnownHost {
         address: address.to_owned(),
         protected: protected.iter().copied().collect(),
+        ..KnownHost::default()
     };
-    let guest = |host: &str, vmid| KnownGuest { host: host.to_owned(), vmid };
+    let guest = |host: &str, vmid| KnownGuest { host: host.to_owned(), vmid, ..KnownGuest::default() };
     Inventory {
         hosts: BTreeMap::from([("a".into(), host("192.0.2.1", &[102, 109])), ("b".into(), host("192.0.2.2", &[]))]),
         guests: BTreeMap::from([
@@ -31,6 +32,7 @@ fn inventory() -> Inventory {
             (target(3), guest("a", 102)),
             (target(4), guest("b", 103)),
         ]),
+        agents: BTreeMap::new(),
     }
 }
 
@@ -54,7 +56,7 @@ impl Case {
             scope: &scope,
             flags: self.flags,
             plan_targets: &self.plan_targets,
-            plan_digest: "digest",
+            covered: &Covered { current: "digest".to_owned(), granted: None },
             named_in_plan: self.named,
             windows: &self.windows,
             inventory: &inventory,

@@ -11,7 +11,7 @@ use super::{
 use crate::api::{
     ContainerSpec, PlanSpec, Risk, Target, TargetKind,
     digest::sha256_hex,
-    limits::{LONGEST_FACT, LONGEST_FACT_COMMAND},
+    limits::{LONGEST_FACT, LONGEST_FACT_EXCERPT},
     text::shortened,
 };
 
@@ -116,7 +116,7 @@ fn add_host(facts: &mut Facts, name: &str, inventory: &Inventory) {
         facts.insert(format!("host:{name}"), "not registered".to_owned());
         return;
     };
-    let keys: Vec<&str> = host.key_fingerprints.iter().map(String::as_str).collect();
+    let keys: Vec<&str> = host.keys.iter().map(String::as_str).collect();
     for (what, value) in [
         ("uid", host.uid.clone()),
         ("address", host.address.clone()),
@@ -163,7 +163,7 @@ fn text_fact(text: &str) -> String {
 
 fn excerpt(text: &str) -> String {
     let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    shortened(&line, LONGEST_FACT_COMMAND)
+    shortened(&line, LONGEST_FACT_EXCERPT)
 }
 
 #[cfg(test)]
@@ -187,15 +187,14 @@ mod tests {
             address: "192.0.2.10".into(),
             port: 22,
             user: "root".into(),
-            key_fingerprints: BTreeSet::from(["SHA256:one".to_owned()]),
-            protected: BTreeSet::new(),
+            keys: BTreeSet::from(["ssh-ed25519 SHA256:one".to_owned()]),
+            ..KnownHost::default()
         };
         let agent = KnownAgent {
             provider: "OpenAI".into(),
             base_url: "http://model.example/v1".into(),
             model: "m".into(),
-            credential: None,
-            soul: None,
+            ..KnownAgent::default()
         };
         Inventory {
             hosts: BTreeMap::from([("strong".to_owned(), host)]),
@@ -279,8 +278,8 @@ mod tests {
             (|host| host.user = "ops".into(), "login of host:strong was root and is now ops"),
             (|host| host.uid = "h-2".into(), "uid of host:strong was h-1 and is now h-2"),
             (
-                |host| host.key_fingerprints = BTreeSet::from(["SHA256:two".to_owned()]),
-                "known keys of host:strong was SHA256:one and is now SHA256:two",
+                |host| host.keys = BTreeSet::from(["ssh-ed25519 SHA256:two".to_owned()]),
+                "known keys of host:strong was ssh-ed25519 SHA256:one and is now ssh-ed25519 SHA256:two",
             ),
         ] {
             assert_eq!(after(|_, inventory| host(inventory, change)), [words]);
@@ -333,7 +332,7 @@ mod tests {
         ] {
             assert_eq!(after(|_, inventory| agent(inventory, change)).len(), 1);
         }
-        assert!(!after(|_, inventory| drop(inventory.agents.clear())).is_empty());
+        assert!(!after(|_, inventory| inventory.agents.clear()).is_empty());
     }
 
     #[test]
@@ -354,8 +353,8 @@ mod tests {
 
     #[test]
     fn a_command_that_differs_only_beyond_its_excerpt_is_another_command() {
-        let long = "x".repeat(4 * LONGEST_FACT_COMMAND);
-        let mut with_end = |end: &str| {
+        let long = "x".repeat(4 * LONGEST_FACT_EXCERPT);
+        let with_end = |end: &str| {
             let mut spec = spec();
             spec.steps[0].run = Some(format!("{long}{end}"));
             facts(&spec, &inventory())

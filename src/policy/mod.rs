@@ -5,9 +5,11 @@
 mod gate;
 #[cfg(test)]
 mod gate_tests;
+mod identity;
 mod scope;
 mod token;
 
-pub use gate::{GateAnswer, Need, OpenWindow, Question, Refusal, gate};
-pub use scope::{Inventory, KnownGuest, KnownHost, Scope, Unknown, resolve_scope};
-pub use token::{EffectiveStep, Phrase, first_nonce, next_nonce, phrase_code, plan_digest, token};
+pub use gate::{Covered, GateAnswer, Need, OpenWindow, Question, Refusal, gate};
+pub use identity::{EffectiveStep, Facts, differences, digest_of_facts, plan_facts};
+pub use scope::{Inventory, KnownAgent, KnownGuest, KnownHost, Scope, Unknown, resolve_scope};
+pub use token::{Phrase, first_nonce, next_nonce, phrase_code, token};

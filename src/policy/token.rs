@@ -1,56 +1,15 @@
-//! Digests and tokens: what an approval names.
+//! Tokens, phrases and the nonces that they are made from: what a person copies to approve or confirm.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::api::{
-    ContainerSpec, PlanSpec, Risk, Target,
-    digest::{sha256_hex, short_sha256},
-};
+use crate::api::{Target, digest::short_sha256};
 
-/// A step as an approval covers it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EffectiveStep<'a> {
-    /// Where it runs.
-    pub target: &'a Target,
-    /// Its command, unless it creates a container.
-    pub run: Option<&'a str>,
-    /// The container that it creates, unless it runs a command.
-    pub create_container: Option<&'a ContainerSpec>,
-    /// Its effective risk.
-    pub risk: Risk,
-}
-
-fn canonical_bytes(value: &Value) -> Vec<u8> {
+pub(super) fn canonical_bytes(value: &Value) -> Vec<u8> {
     // A Value of objects, arrays, strings, booleans and small integers always has a canonical form (RFC 8785); the
     // fallback keeps the function total and is never equal to another plan's digest by accident.
     serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes())
-}
-
-/// The digest of everything that an approval covers: uid, targets, steps with their risk, window length and, where an
-/// agent drives, the agent and the goal that it is given. Names, purposes, labels and limits are not part of it.
-pub fn plan_digest(uid: &str, spec: &PlanSpec, steps: &[EffectiveStep<'_>]) -> String {
-    let steps: Vec<Value> = steps
-        .iter()
-        .map(|step| {
-            json!({
-                "target": step.target,
-                "run": step.run,
-                "createContainer": step.create_container,
-                "risk": step.risk,
-            })
-        })
-        .collect();
-    let agent = spec.agent_ref.as_ref().map(|agent| json!({"name": agent.name, "goal": spec.goal}));
-    sha256_hex(&canonical_bytes(&json!({
-        "version": 1,
-        "uid": uid,
-        "targets": spec.targets,
-        "steps": steps,
-        "windowSeconds": spec.window_seconds,
-        "agent": agent,
-    })))
 }
 
 /// The token that approves the plan with this digest, once: 12 hexadecimal digits.
@@ -99,67 +58,6 @@ impl fmt::Display for Phrase {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn spec() -> PlanSpec {
-        serde_json::from_value(json!({
-            "goal": "a web service",
-            "targets": ["host:strong", "lxc:web"],
-            "agentRef": {"name": "nomos"},
-            "steps": [{"name": "look", "target": "host:strong", "run": "pct list", "purpose": "see"}],
-        }))
-        .unwrap()
-    }
-
-    fn digest(spec: &PlanSpec) -> String {
-        let steps: Vec<_> = spec
-            .steps
-            .iter()
-            .map(|step| EffectiveStep {
-                target: &step.target,
-                run: step.run.as_deref(),
-                create_container: step.create_container.as_ref(),
-                risk: Risk::ReadOnly,
-            })
-            .collect();
-        plan_digest("uid", spec, &steps)
-    }
-
-    #[test]
-    fn what_people_read_but_nothing_runs_is_not_part_of_the_digest() {
-        let before = digest(&spec());
-        let mut spec = spec();
-        spec.steps[0].purpose = Some("another word".into());
-        spec.steps[0].name = "renamed".into();
-        spec.limits.iterations = 3;
-        spec.paused = true;
-        assert_eq!(digest(&spec), before);
-    }
-
-    #[test]
-    fn whatever_changes_what_may_run_changes_the_digest() {
-        let before = digest(&spec());
-        let changes: [fn(&mut PlanSpec); 6] = [
-            |spec| spec.steps[0].run = Some("pct destroy 100".into()),
-            |spec| spec.steps[0].target = "lxc:web".parse().unwrap(),
-            |spec| spec.targets.truncate(1),
-            |spec| spec.window_seconds = 60,
-            |spec| spec.goal = "something else".into(),
-            |spec| spec.steps.clear(),
-        ];
-        for change in changes {
-            let mut spec = spec();
-            change(&mut spec);
-            assert_ne!(digest(&spec), before);
-        }
-        let step = EffectiveStep {
-            target: &spec().targets[0],
-            run: Some("pct list"),
-            create_container: None,
-            risk: Risk::Destructive,
-        };
-        assert_ne!(plan_digest("uid", &spec(), &[step]), before, "the effective risk");
-        assert_ne!(plan_digest("other", &spec(), &[]), plan_digest("uid", &spec(), &[]), "the uid");
-    }
 
     #[test]
     fn a_phrase_is_read_as_it_was_written_and_nothing_else_is_one() {

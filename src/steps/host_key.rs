@@ -11,8 +11,16 @@ use super::error::ConnectError;
 /// The keys a host may show.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pins {
-    accepted: Vec<PublicKey>,
-    revoked: Vec<PublicKey>,
+    accepted: Vec<Pin>,
+    revoked: Vec<Pin>,
+}
+
+/// A key, by its type and its fingerprint.
+#[derive(Clone, Debug)]
+struct Pin {
+    algorithm: Algorithm,
+    /// `SHA256:` and unpadded base64.
+    fingerprint: String,
 }
 
 impl Pins {
@@ -40,31 +48,28 @@ impl Pins {
             Some(&"@revoked") => drop(words.remove(0)),
             _ => {}
         }
-        // `<type> <base64>` or `<names> <type> <base64> [comment]`
-        let key = words.windows(2).take(2).find(|pair| pair[1].starts_with("AAAA"));
-        let Some([kind, data]) = key else {
+        // `<type> <base64>`, `<names> <type> <base64> [comment]`, or `<type> SHA256:<fingerprint>`.
+        let is_key = |word: &str| word.starts_with("AAAA") || word.starts_with("SHA256:");
+        let Some([kind, data]) = words.windows(2).take(2).find(|pair| is_key(pair[1])) else {
             return Err("expected `<type> <base64>` or a known_hosts line".into());
         };
-        let key = PublicKey::from_openssh(&format!("{kind} {data}")).map_err(|error| error.to_string())?;
-        if revoked {
-            self.revoked.push(key)
-        } else {
-            self.accepted.push(key)
-        }
+        let pin = Pin::read(kind, data)?;
+        if revoked { self.revoked.push(pin) } else { self.accepted.push(pin) }
         Ok(())
     }
 
     fn accept(&self, offered: &PublicKey) -> bool {
-        let holds = |keys: &[PublicKey]| keys.iter().any(|key| key.key_data() == offered.key_data());
+        let offered = offered.fingerprint(HashAlg::Sha256).to_string();
+        let holds = |pins: &[Pin]| pins.iter().any(|pin| pin.fingerprint == offered);
         holds(&self.accepted) && !holds(&self.revoked)
     }
 
     /// Host key algorithms to ask for: those of the pins first, or a server with several keys would show another one.
     pub(crate) fn algorithms(&self, all: &[Algorithm]) -> Vec<Algorithm> {
         let is_pinned = |algorithm: &&Algorithm| {
-            self.accepted.iter().any(|key| match (key.algorithm(), algorithm) {
+            self.accepted.iter().any(|pin| match (&pin.algorithm, algorithm) {
                 (Algorithm::Rsa { .. }, Algorithm::Rsa { .. }) => true,
-                (pinned, algorithm) => pinned == **algorithm,
+                (pinned, algorithm) => *pinned == **algorithm,
             })
         };
         let (mut pinned, others): (Vec<&Algorithm>, Vec<&Algorithm>) = all.iter().partition(is_pinned);
@@ -73,7 +78,18 @@ impl Pins {
     }
 
     fn fingerprints(&self) -> Vec<String> {
-        self.accepted.iter().map(fingerprint).collect()
+        self.accepted.iter().map(|pin| format!("{} {}", pin.algorithm.as_str(), pin.fingerprint)).collect()
+    }
+}
+
+impl Pin {
+    fn read(kind: &str, data: &str) -> Result<Self, String> {
+        if data.starts_with("SHA256:") {
+            let algorithm = kind.parse::<Algorithm>().map_err(|error| error.to_string())?;
+            return Ok(Self { algorithm, fingerprint: data.to_owned() });
+        }
+        let key = PublicKey::from_openssh(&format!("{kind} {data}")).map_err(|error| error.to_string())?;
+        Ok(Self { algorithm: key.algorithm(), fingerprint: key.fingerprint(HashAlg::Sha256).to_string() })
     }
 }
 
@@ -156,6 +172,16 @@ mod tests {
             assert_eq!(pins.accepted.len(), 1, "{line}");
             assert!(pins.accept(&PublicKey::from_openssh(ED25519).unwrap()));
         }
+    }
+
+    #[test]
+    fn a_fingerprint_stands_for_its_key_and_for_no_other() {
+        let key = PublicKey::from_openssh(ED25519).unwrap();
+        let pinned = Pins::read(&access(&[&fingerprint(&key)])).unwrap();
+        assert!(pinned.accept(&key));
+        let other = Pins::read(&access(&[&format!("ssh-ed25519 SHA256:{}", "a".repeat(43))])).unwrap();
+        assert!(!other.accept(&key));
+        assert!(Pins::read(&access(&["no-such-type SHA256:x"])).is_err());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use oikos::{
         transcript::{Missing, TOLD, entries, is_told},
     },
     api::{
-        Execution, ExecutionPhase, ExecutionReason, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepRisk,
+        Execution, ExecutionPhase, ExecutionReason, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepAnswer, StepRisk,
         ToolCall, ToolResult,
     },
 };
@@ -120,7 +120,14 @@ fn the_first_words_give_goal_targets_and_declared_steps_with_their_risk() {
     ]))
     .unwrap();
     plan.status = Some(PlanStatus {
-        steps: vec![StepRisk { name: "wipe".into(), risk: Risk::Destructive, reason: "rm -r".into() }],
+        steps: vec![StepRisk {
+            name: "wipe".into(),
+            risk: Risk::Destructive,
+            reason: "rm -r".into(),
+            answer: StepAnswer::AllowedByName,
+            refusal: None,
+            affected_targets: Vec::new(),
+        }],
         ..PlanStatus::default()
     });
     let context = Context {

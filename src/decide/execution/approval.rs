@@ -30,7 +30,9 @@ pub(super) fn await_window(
         return end_as_revoked(observed, status);
     }
     // A token of a plan that changed since is of no use; the plan's controller writes the new one and wakes us.
-    let Some(token) = approval.filter(|approval| approval.digest == digest).map(|approval| approval.token.clone())
+    let Some(token) = approval
+        .filter(|approval| approval.digest == digest && !approval.token.is_empty())
+        .map(|approval| approval.token.clone())
     else {
         return ExecutionDecision::default();
     };

@@ -11,12 +11,13 @@ use crate::{
         limits::LONGEST_PERSONS_REASON, text::shortened,
     },
     decide::{
-        assessment::{Assessment, assess},
-        coverage::digest_of,
+        assessment::assess,
+        coverage::{PlanAsItStands, inventory_for},
         object::{annotation, is_cancelled},
         plan_step,
+        refusal::refusal_text,
     },
-    policy::{GateAnswer, Need, Question, Refusal, gate},
+    policy::{GateAnswer, Need, Question, gate},
 };
 
 pub(super) fn decide_waiting(
@@ -63,55 +64,41 @@ fn denial(observed: &ObservedExecution<'_>, status: &ExecutionStatus) -> Option<
 fn ask_gate(observed: &ObservedExecution<'_>, plan: &Plan, mut status: ExecutionStatus) -> ExecutionDecision {
     let spec = &observed.execution.spec;
     let command = spec.run.as_ref().map(|run| run.command.as_str());
-    let assessment =
-        assess(&spec.target, command, spec.create_container.as_ref(), spec.declared_risk, observed.inventory);
-    let (digest, _) = digest_of(plan, observed.inventory);
+    let inventory = inventory_for(plan, observed.inventory);
+    let assessment = assess(&spec.target, command, spec.create_container.as_ref(), spec.declared_risk, &inventory);
+    let stands = PlanAsItStands::by_status(plan, &inventory);
+    let approval = plan.status.as_ref().and_then(|status| status.approval.as_ref());
+    let covered = stands.covered(approval.and_then(|approval| approval.granted.as_ref()));
     let answer = gate(&Question {
         risk: assessment.risk,
         scope: &assessment.scope,
         flags: assessment.flags,
         plan_targets: &plan.spec.targets,
-        plan_digest: &digest,
+        covered: &covered,
         named_in_plan: plan.spec.steps.iter().any(|step| plan_step::names(step, spec)),
         windows: observed.windows,
-        inventory: observed.inventory,
+        inventory: &inventory,
         now: observed.now,
     });
     status.risk = Some(assessment.status());
     match answer {
         GateAnswer::Refuse(refusal, about) => {
-            let reason = refusal_reason(refusal, &about, &assessment, plan);
+            let reason = Reason::new(refusal.code(), refusal_text(refusal, &about, &assessment, plan));
             end(status, ExecutionPhase::Refused, reason, observed.now)
         }
-        GateAnswer::Await(Need::Window) => await_window(observed, plan, &digest, status),
-        GateAnswer::Await(Need::Phrase(target)) => await_phrase(observed, plan, &digest, target, status),
+        GateAnswer::Await(Need::Window) => await_window(observed, plan, &stands.digest, status),
+        GateAnswer::Await(Need::Phrase(target)) => {
+            // A grant that still covers the plan is what the phrase adds to.
+            let digest = covered.granted.as_ref().unwrap_or(&stands.digest);
+            await_phrase(observed, plan, digest, target, status)
+        },
         GateAnswer::Allow(authority) => {
             status.authority = Some(authority);
+            status.resolved = inventory.resolve(&spec.target);
             status.approval = None;
             status.reason = None;
             status.message = None;
             claim(observed.execution, status, observed.now)
         }
     }
-}
-
-fn refusal_reason(refusal: Refusal, about: &str, assessment: &Assessment, plan: &Plan) -> Reason<ExecutionReason> {
-    let targets = plan.spec.targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let message = match refusal {
-        Refusal::UnknownTarget => {
-            format!("refused: this namespace has no Host or Guest for {about}; name a known target, or register it")
-        }
-        Refusal::Unbounded => format!(
-            "refused: the command does not end by itself or wants a terminal; {}",
-            assessment.hint.as_deref().unwrap_or("use a form that ends, such as `timeout 10 …` or `tail -n 200`")
-        ),
-        Refusal::Protected => format!("refused: {about} is on its host's protected list; no plan may touch it"),
-        Refusal::OutOfScope => {
-            format!("refused: {about} is outside the approved scope ({targets}); stay within it or ask the operator")
-        }
-        Refusal::SeveralTargets => {
-            format!("refused: this would destroy on several targets at once ({about}); make it one step for each")
-        }
-    };
-    Reason::new(refusal.code(), message)
 }

@@ -5,11 +5,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::{PlanDecider, PlanEffect};
 use crate::{
     api::{
-        APPROVE, Approval, DENY, PlanPhase, PlanReason, Reason, WindowClass, WindowPhase, WindowSummary,
+        APPROVE, Approval, DENY, GrantedPlan, PlanPhase, PlanReason, Reason, StepAnswer, WindowClass, WindowPhase, WindowSummary,
         names::window_name, text::shortened,
     },
     decide::{
         conditions::ApprovalState,
+        coverage::protected_guests,
         grant::{Approved, plan_approval_command, window_for},
         object::{annotation, namespace_and_name, uid},
     },
@@ -29,12 +30,18 @@ impl PlanDecider<'_> {
         self.status.approval.get_or_insert_default()
     }
 
-    /// Writes the token that fits the digest and the nonce, and the line to copy.
+    /// Writes the token that fits the digest and the nonce, and the line to copy; neither for a plan with a step that
+    /// could never run.
     pub(super) fn show_token(&mut self) {
         let plan = self.observed.plan;
+        let is_offered = self.status.steps.iter().all(|step| step.answer != StepAnswer::Refused);
         let approval = self.approval_mut();
-        approval.token = token(&approval.digest, &approval.nonce);
-        approval.command = plan_approval_command(plan, &approval.token);
+        if is_offered {
+            approval.token = token(&approval.digest, &approval.nonce);
+            approval.command = plan_approval_command(plan, &approval.token);
+        } else {
+            (approval.token, approval.command) = (String::new(), String::new());
+        }
     }
 
     /// After this no token that was ever shown approves anything.
@@ -68,14 +75,15 @@ impl PlanDecider<'_> {
 
     /// Takes note of windows that opened or ended since the last decision.
     pub(super) fn note_windows(&mut self) {
-        let Approval { digest, token, .. } = self.approval();
+        let Approval { digest, token, granted, .. } = self.approval();
         let current = window_name(namespace_and_name(self.observed.plan).1, &token);
-        let covers = |window: &&OpenWindow| window.class == WindowClass::Assent && window.digest == digest;
-        let is_new = self.open_windows.iter().any(|window| covers(&window) && window.name == current);
+        let covered = self.stands.covered(granted.as_ref());
+        let covers = |window: &&OpenWindow| window.class == WindowClass::Assent && covered.by(&window.digest);
+        let is_new = self.open_windows.iter().any(|window| window.digest == digest && window.name == current);
         let last = self.open_windows.iter().filter(covers).max_by_key(|window| window.expires).cloned();
         if is_new {
             self.rotate_nonce("granted");
-            self.approval_mut().granted = Some(digest);
+            self.note_grant(digest);
             self.status.start_time.get_or_insert(Time(self.observed.now));
             if matches!(self.status.phase, PlanPhase::Denied | PlanPhase::AwaitingApproval) {
                 self.status.phase = PlanPhase::Running;
@@ -91,6 +99,18 @@ impl PlanDecider<'_> {
             }
             None => self.note_end_of_window(),
         }
+    }
+
+    /// Writes down what the grant covers, so that a later difference can be told.
+    fn note_grant(&mut self, digest: String) {
+        let protected = protected_guests(self.observed.plan, self.observed.inventory);
+        let facts = self.stands.facts.clone();
+        self.approval_mut().granted = Some(GrantedPlan { digest, facts, protected });
+    }
+
+    /// Whether the latest grant covers the plan as it stands.
+    pub(super) fn is_granted(&self) -> bool {
+        self.approval().granted.is_some_and(|granted| self.stands.differences(&granted).is_empty())
     }
 
     /// Whether the window that the current token names has ended without a decision that saw it open: the token could
@@ -123,7 +143,7 @@ impl PlanDecider<'_> {
         let approval = self.approval();
         self.approval_state = self.described_approval(&approval);
         let written = annotation(plan, APPROVE)?;
-        if Some(written) == approval.last_handled.as_deref() {
+        if Some(written) == approval.last_handled.as_deref() || approval.token.is_empty() {
             return None;
         }
         if written != approval.token {
@@ -144,16 +164,23 @@ impl PlanDecider<'_> {
     }
 
     fn described_approval(&self, approval: &Approval) -> ApprovalState {
-        let approved = approval.granted.as_ref() == Some(&approval.digest);
+        let differences = approval.granted.as_ref().map(|granted| self.stands.differences(granted));
+        let approved = differences.as_ref().is_some_and(Vec::is_empty);
         let window_is_open = self.status.window.is_some();
         let code = match (approved, window_is_open) {
             (true, true) => PlanReason::Granted,
             (true, false) => PlanReason::WindowEnded,
             (false, _) if self.status.phase == PlanPhase::Denied => PlanReason::Denied,
+            (false, _) if differences.is_some() => PlanReason::ChangedSinceApproval,
             (false, _) => PlanReason::AwaitingApproval,
         };
         let message = match code {
             PlanReason::Granted => String::new(),
+            _ if approval.command.is_empty() => "it is not offered for approval as it stands".to_owned(),
+            PlanReason::ChangedSinceApproval => {
+                let differences = differences.unwrap_or_default().join("; ");
+                format!("approve with: {}\nsince the last approval: {differences}", approval.command)
+            }
             _ => format!("approve with: {}", approval.command),
         };
         ApprovalState { approved, reason: Reason::new(code, message) }

@@ -14,15 +14,16 @@ use k8s_openapi::jiff::Timestamp;
 use super::{
     admission_guard::AdmissionGuard,
     conditions::{ApprovalState, differs, set_conditions, set_guarded},
-    coverage::{digest_of, open_windows},
+    coverage::{PlanAsItStands, inventory_for, open_windows, protected_guests},
     decision::{Decision, after},
+    foresight::foreseen,
     object::{is_cancelled, uid},
     turn::{Tally, Turn},
 };
 use crate::{
     api::{
-        AutonomyWindow, BlockedReason, Execution, ExecutionPhase, ExecutionSpec, Plan, PlanPhase, PlanStatus, Reason,
-        child,
+        AutonomyWindow, BlockedReason, CreatedGuest, Execution, ExecutionPhase, ExecutionSpec, Plan, PlanPhase,
+        PlanStatus, Reason, child, limits::MOST_TARGETS,
     },
     policy::{Inventory, OpenWindow, first_nonce},
 };
@@ -95,6 +96,7 @@ pub fn decide_plan(observed: &ObservedPlan<'_>) -> PlanDecision {
 struct PlanDecider<'a> {
     observed: &'a ObservedPlan<'a>,
     status: PlanStatus,
+    stands: PlanAsItStands,
     approval_state: ApprovalState,
     open_windows: Vec<OpenWindow>,
     again_at: Option<Timestamp>,
@@ -104,21 +106,30 @@ impl<'a> PlanDecider<'a> {
     fn new(observed: &'a ObservedPlan<'a>) -> Self {
         let plan = observed.plan;
         let mut status = plan.status.clone().unwrap_or_default();
-        let (digest, steps) = digest_of(plan, observed.inventory);
+        note_created(&mut status.created, observed.executions.values());
+        let stands = PlanAsItStands::of(plan, &status.created, observed.inventory);
         let mut approval = status.approval.take().unwrap_or_default();
         if approval.nonce.is_empty() {
             approval.nonce = first_nonce(uid(plan));
         }
-        approval.digest = digest;
+        approval.digest = stands.digest.clone();
+        if let Some(granted) = &mut approval.granted {
+            for (host, vmids) in protected_guests(plan, observed.inventory) {
+                granted.protected.entry(host).or_default().extend(vmids);
+            }
+        }
         status.approval = Some(approval);
         status.observed_generation = plan.metadata.generation;
-        status.steps = steps;
         status.executions = counted(observed.executions.values());
         status.failures = counted(observed.executions.values().filter(|execution| has_failed(execution)));
         status.iterations = observed.tally.iterations;
         let open_windows = open_windows(plan, observed.windows, observed.now);
         let mut decider =
-            Self { observed, status, approval_state: ApprovalState::awaiting(), open_windows, again_at: None };
+            Self { observed, status, stands, approval_state: ApprovalState::awaiting(), open_windows, again_at: None };
+        // What was approved was seen; later it is the gate that answers, to each step as it comes.
+        if !decider.is_granted() {
+            decider.status.steps = foreseen(plan, &inventory_for(plan, observed.inventory));
+        }
         decider.show_token();
         decider
     }
@@ -144,8 +155,7 @@ impl<'a> PlanDecider<'a> {
             self.again_at = Some(after(self.observed.now, 15));
             return self.block(reason, None);
         }
-        let approval = self.approval();
-        if approval.granted.as_ref() != Some(&approval.digest) {
+        if !self.is_granted() {
             self.status.phase = PlanPhase::AwaitingApproval;
             self.status.blocked = None;
             return PlanEffect::None;
@@ -220,6 +230,19 @@ impl<'a> PlanDecider<'a> {
         child::own(self.observed.plan, &mut execution);
         PlanEffect::Execute(Box::new(execution))
     }
+}
+
+/// Notes the guests that the plan's steps have created; of two of one name the latest counts.
+fn note_created<'a>(created: &mut Vec<CreatedGuest>, executions: impl Iterator<Item = &'a Execution>) {
+    let ended = executions.filter_map(|execution| execution.status.as_ref());
+    let mut made: Vec<_> = ended.filter_map(|status| Some((&status.completion_time, status.created.as_ref()?))).collect();
+    made.sort_by(|one, other| one.0.cmp(other.0));
+    for (_, guest) in made {
+        created.retain(|known| known.target != guest.target);
+        created.push(guest.clone());
+    }
+    created.sort_by(|one, other| one.target.cmp(&other.target));
+    created.truncate(MOST_TARGETS);
 }
 
 fn has_failed(execution: &Execution) -> bool {

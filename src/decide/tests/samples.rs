@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::{
     api::{
-        AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Execution, ExecutionSpec, Grant, GrantVia, ObjectRef,
+        AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Execution, ExecutionSpec, Grant, GrantVia, GrantedPlan, ObjectRef,
         Plan, RunSpec, Target, WindowClass, WindowPhase,
     },
-    decide::coverage::digest_of,
+    decide::coverage::PlanAsItStands,
     policy::{Inventory, KnownGuest, KnownHost, token},
 };
 
@@ -31,11 +31,16 @@ pub(super) fn target(text: &str) -> Target {
 
 /// host:a with lxc:web (101) and lxc:safe (102, protected).
 pub(super) fn inventory() -> Inventory {
-    let guest = |vmid| KnownGuest { host: "a".to_owned(), vmid };
-    let host = KnownHost { address: "192.0.2.1".to_owned(), protected: BTreeSet::from([102]) };
+    let guest = |vmid| KnownGuest { uid: format!("guest-{vmid}"), host: "a".to_owned(), vmid };
+    let host = KnownHost {
+        address: "192.0.2.1".to_owned(),
+        protected: BTreeSet::from([102]),
+        ..KnownHost::default()
+    };
     Inventory {
         hosts: BTreeMap::from([("a".to_owned(), host)]),
         guests: BTreeMap::from([(target("lxc:web"), guest(101)), (target("lxc:safe"), guest(102))]),
+        agents: BTreeMap::new(),
     }
 }
 
@@ -60,7 +65,13 @@ pub(super) fn a_plan(commands: &[&str]) -> Plan {
 }
 
 pub(super) fn digest(plan: &Plan) -> String {
-    digest_of(plan, &inventory()).0
+    PlanAsItStands::by_status(plan, &inventory()).digest
+}
+
+/// What a grant of the plan as it stands covers.
+pub(super) fn granted(plan: &Plan) -> GrantedPlan {
+    let stands = PlanAsItStands::by_status(plan, &inventory());
+    GrantedPlan { digest: stands.digest, facts: stands.facts, ..GrantedPlan::default() }
 }
 
 /// The token in the plan's status.

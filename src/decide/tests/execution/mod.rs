@@ -32,7 +32,7 @@ impl Case {
         let nonce = first_nonce(UID);
         let approval = Approval {
             token: token(&digest, &nonce),
-            granted: Some(digest.clone()),
+            granted: Some(granted(&plan)),
             digest,
             nonce,
             ..Approval::default()

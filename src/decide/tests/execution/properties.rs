@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{super::samples::*, Case};
 use crate::{
     api::{
-        APPROVE, Approval, CONFIRM, DENY, ExecutionApproval, ExecutionPhase, Plan, PlanPhase, PlanStatus, Risk,
+        APPROVE, Approval, CONFIRM, DENY, ExecutionApproval, ExecutionPhase, GrantedPlan, Plan, PlanPhase, PlanStatus, Risk,
         RiskStatus, WindowClass, WindowPhase,
     },
     decide::*,
@@ -57,7 +57,7 @@ prop_compose! {
         let nonce = first_nonce(UID);
         let approval = Approval {
             token: token(&digest, &nonce),
-            granted: granted.then(|| digest.clone()),
+            granted: granted.then(|| GrantedPlan { digest: digest.clone(), ..GrantedPlan::default() }),
             digest,
             nonce,
             ..Approval::default()
