@@ -120,7 +120,11 @@ fn stream(text: &mut String, step: &str, name: &str, output: Option<&Output>) {
         let _ = writeln!(text, "{name}: empty");
         return;
     };
-    let _ = writeln!(text, "{name}, {} bytes, {}", output.bytes, untrusted(step, name, &output.text));
+    let taken_out = match output.redactions {
+        0 => String::new(),
+        count => format!(" ({count} secrets taken out: they are not for you, do not look for them)"),
+    };
+    let _ = writeln!(text, "{name}, {} bytes{taken_out}, {}", output.bytes, untrusted(step, name, &output.text));
 }
 
 /// What a program wrote, between marks and named as what it is. For answers to `read_output` as well.

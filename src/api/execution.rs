@@ -238,6 +238,10 @@ pub struct ExecutionApproval {
     pub command: String,
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// One captured stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
@@ -249,7 +253,11 @@ pub struct Output {
     /// Whether the text leaves bytes out.
     #[serde(default)]
     pub truncated: bool,
-    /// SHA-256 of everything that the step wrote, when it is known.
+    /// How many secrets were taken out of the text; the run directory on the target keeps what was written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redactions: u32,
+    /// SHA-256 of everything that the step wrote, when it is known and nothing was taken out: a short secret could be
+    /// found again by trying.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }

@@ -37,8 +37,8 @@ pub use message::{Message, MessageSpec, Role, ToolCall, ToolResult, Usage};
 pub use names::{APPROVE, APPROVED_BY, CONFIRM, DENY, GROUP, PLAN_LABEL, REASON};
 pub use oikos_risk::Risk;
 pub use plan::{
-    Approval, Blocked, CreatedGuest, GrantedPlan, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus, PlanStep,
-    StepAnswer, StepRisk, WindowSummary,
+    Approval, Blocked, CreatedGuest, GrantedPlan, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus,
+    PlanStep, StepAnswer, StepRisk, WindowSummary,
 };
 pub use reason::{BlockedReason, EventReason, ExecutionReason, HostReason, PlanReason, Reason, ReasonCode};
 pub use reference::{NameRef, ObjectRef, SecretKeyRef};

@@ -61,7 +61,7 @@ pub async fn create(
     if let (Some(vmid), ContainerOutcome::Created | ContainerOutcome::NotReady) = (report.vmid, &report.outcome) {
         register(context, namespace, execution, &container.hostname, vmid).await?;
     }
-    Ok(container_result(report, execution.spec.timeout_seconds))
+    Ok(container_result(report, execution.spec.timeout_seconds, &context.secrets.redactor(namespace)))
 }
 
 fn request(container: &ContainerSpec) -> ContainerRequest {

@@ -19,6 +19,7 @@ use kube::{
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
+    known_secrets::KnownSecrets,
     stores::{MaybeInvalid, Stores},
     tasks::Tasks,
 };
@@ -39,6 +40,7 @@ pub struct Context {
     pub steps: Tasks,
     pub turns: Tasks,
     pub recorder: Recorder,
+    pub secrets: KnownSecrets,
     pub guarded: Arc<AtomicBool>,
     pub wake_plan: UnboundedSender<ObjectRef<MaybeInvalid<Plan>>>,
     pub wake_execution: UnboundedSender<ObjectRef<MaybeInvalid<Execution>>>,
@@ -73,13 +75,14 @@ impl Context {
 
     /// Publishes an Event. A failure is only logged: no decision depends on Events.
     pub async fn announce<K: Resource<DynamicType = ()>>(&self, object: &K, notice: &Notice) {
+        let redactor = self.secrets.redactor(object.meta().namespace.as_deref().unwrap_or_default());
         let event = Event {
             type_: match notice.severity {
                 Severity::Normal => EventType::Normal,
                 Severity::Warning => EventType::Warning,
             },
             reason: notice.reason.to_owned(),
-            note: Some(shortened(&notice.note, LONGEST_EVENT_NOTE)),
+            note: Some(shortened(&redactor.redact(&notice.note).text, LONGEST_EVENT_NOTE)),
             action: notice.reason.to_owned(),
             secondary: None,
         };

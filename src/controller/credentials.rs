@@ -43,7 +43,9 @@ pub async fn secret_text(
 ) -> Result<String, LookupError<String>> {
     let secrets: Api<Secret> = context.api(namespace);
     let secret = call("reading a secret", secrets.get_opt(name)).await?;
-    text_of(secret, namespace, name, key).map_err(LookupError::Missing)
+    let text = text_of(secret, namespace, name, key).map_err(LookupError::Missing)?;
+    context.secrets.remember(namespace, name, key, &text);
+    Ok(text)
 }
 
 fn text_of(secret: Option<Secret>, namespace: &str, name: &str, key: &str) -> Result<String, String> {

@@ -8,6 +8,7 @@ use crate::{
     agent::{ErrorCategory, ReplyKind},
     api::{BlockedReason, ExecutionReason, ReasonCode},
     decide::StepEnd,
+    redact::Redactor,
     steps::{
         ConnectError, LostReason, NotStarted, Outcome, Report,
         container::{ContainerOutcome, ContainerRefusal, ContainerReport},
@@ -41,7 +42,7 @@ fn code(end: &StepEnd) -> ExecutionReason {
 
 fn code_of(outcome: Outcome) -> ExecutionReason {
     let report = Report { outcome, stdout: Default::default(), stderr: Default::default(), detail: String::new() };
-    code(&step_result(report, 600).end)
+    code(&step_result(report, 600, &Redactor::default()).end)
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn a_refused_container_has_the_runners_code() {
             stderr: Default::default(),
             detail: String::new(),
         };
-        assert_eq!(code(&container_result(report, 600).end).as_str(), category);
+        assert_eq!(code(&container_result(report, 600, &Redactor::default()).end).as_str(), category);
     }
 }
 

@@ -4,6 +4,7 @@ use super::access::execution_reason;
 use crate::{
     api::{ExecutionReason, Output, Reason},
     decide::{StepEnd, StepResult},
+    redact::{Part, Redacted, Redactor},
     steps::{
         Captured, ConnectError, LostReason, NotStarted, Outcome, Report,
         container::{ContainerOutcome, ContainerRefusal, ContainerReport},
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// The result of a step whose task ended with `report`.
-pub fn step_result(report: Report, timeout_seconds: u32) -> StepResult {
+pub fn step_result(report: Report, timeout_seconds: u32, redactor: &Redactor) -> StepResult {
     let end = match report.outcome {
         Outcome::Exited { code } => StepEnd::Exited { code },
         Outcome::Signalled { signal } => StepEnd::Signalled { signal },
@@ -22,9 +23,9 @@ pub fn step_result(report: Report, timeout_seconds: u32) -> StepResult {
     };
     StepResult {
         end,
-        detail: report.detail,
-        stdout: Some(output(&report.stdout)),
-        stderr: Some(output(&report.stderr)),
+        detail: redactor.redact(&report.detail).text,
+        stdout: Some(output(&report.stdout, redactor)),
+        stderr: Some(output(&report.stderr, redactor)),
     }
 }
 
@@ -45,7 +46,7 @@ pub fn unknown_result(reason: Reason<ExecutionReason>) -> StepResult {
 
 /// The result of a container creation. A container that exists but in which no command can be run is a failure with
 /// exit code 1, so that its author looks at it.
-pub fn container_result(report: ContainerReport, timeout_seconds: u32) -> StepResult {
+pub fn container_result(report: ContainerReport, timeout_seconds: u32, redactor: &Redactor) -> StepResult {
     let (stdout, stderr) = (report.stdout, report.stderr);
     let place = report.vmid.map_or(String::new(), |vmid| format!(" as guest {vmid}"));
     let template = report.template.map_or(String::new(), |template| format!(" from {template}"));
@@ -61,7 +62,7 @@ pub fn container_result(report: ContainerReport, timeout_seconds: u32) -> StepRe
         ContainerOutcome::Failed { outcome } => (outcome, report.detail),
         ContainerOutcome::Refused { reason } => return not_sent(Reason::new(refusal_reason(reason), report.detail)),
     };
-    step_result(Report { outcome, stdout, stderr, detail }, timeout_seconds)
+    step_result(Report { outcome, stdout, stderr, detail }, timeout_seconds, redactor)
 }
 
 fn not_started(reason: NotStarted) -> StepEnd {
@@ -100,11 +101,22 @@ fn refusal_reason(refusal: ContainerRefusal) -> ExecutionReason {
     }
 }
 
-fn output(captured: &Captured) -> Output {
+/// What is kept of a stream. Nothing else passes on what a target wrote.
+fn output(captured: &Captured, redactor: &Redactor) -> Output {
+    let redacted = match &captured.cut {
+        None => redactor.redact(&captured.text),
+        Some(cut) => {
+            let head = redactor.redact_part(&captured.text[..cut.start], Part::Head);
+            let tail = redactor.redact_part(&captured.text[cut.end..], Part::Tail);
+            let text = format!("{}{}{}", head.text, &captured.text[cut.clone()], tail.text);
+            Redacted { text, count: head.count + tail.count }
+        }
+    };
     Output {
-        text: captured.text.clone(),
+        text: redacted.text,
         bytes: i64::try_from(captured.bytes).unwrap_or(i64::MAX),
         truncated: captured.truncated,
-        sha256: (!captured.sha256.is_empty()).then(|| captured.sha256.clone()),
+        redactions: redacted.count,
+        sha256: (!captured.sha256.is_empty() && redacted.count == 0).then(|| captured.sha256.clone()),
     }
 }

@@ -72,8 +72,10 @@ async fn carry_out(
                 Mode::Start => context.runner.run(&access, &step, cancel).await,
                 Mode::Adopt => context.runner.adopt(&access, &step, cancel).await,
             };
-            Ok(report
-                .map_or_else(|error| unconnected(mode, &error), |report| step_result(report, spec.timeout_seconds)))
+            Ok(report.map_or_else(
+                |error| unconnected(mode, &error),
+                |report| step_result(report, spec.timeout_seconds, &context.secrets.redactor(namespace)),
+            ))
         }
         (None, Some(container)) => {
             containers::create(context, namespace, execution, container, &access, cancel, mode).await

@@ -6,7 +6,7 @@ use super::{access::access_for, context::Context, error::LookupError, stores::de
 use crate::{
     agent::{check_finish, tools, tools::ToolRequest, untrusted},
     api::{Execution, Host, ToolCall, ToolResult, condition, text::shortened},
-    steps,
+    redact, steps,
 };
 
 /// Most bytes of one answer; a Message holds up to 65,536 characters of each.
@@ -105,9 +105,11 @@ async fn read_output(
         LookupError::Missing(reason) => reason.message,
         LookupError::Call(error) => error.to_string(),
     })?;
+    let redactor = context.secrets.redactor(namespace);
     let part = context.runner.read_output(&access, &attempt, place, stream, offset, length).await;
     part.map(|part| {
-        let text = untrusted(step, name, &steps::sanitise(&part.bytes));
+        let redacted = redactor.redact_part(&steps::sanitise(&part.bytes), redact::Part::Middle);
+        let text = untrusted(step, name, &redacted.text);
         format!("{text}\n(bytes {} to {} of {})", part.offset, part.next_offset(), part.total)
     })
     .map_err(|error| format!("{error}; only what the result showed is left of it"))

@@ -23,6 +23,7 @@ use super::{
     context::Context,
     controllers::{self, Part, Start, Wakes},
     guard, health,
+    known_secrets::KnownSecrets,
     tasks::Tasks,
     watch::{WatchHealth, Watches},
 };
@@ -61,6 +62,7 @@ pub fn parts(settings: &Settings, client: Client, stop: &CancellationToken) -> a
         steps: Tasks::default(),
         turns: Tasks::default(),
         recorder: Recorder::new(client.clone(), Reporter { controller: "oikos".into(), instance: None }),
+        secrets: KnownSecrets::default(),
         guarded: guarded.clone(),
         wake_plan,
         wake_execution,

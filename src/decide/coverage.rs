@@ -10,8 +10,7 @@ use super::{
 };
 use crate::{
     api::{
-        AutonomyWindow, CreatedGuest, GrantedPlan, Plan, PlanStep, Target, WindowPhase,
-        limits::DEFAULT_TIMEOUT_SECONDS,
+        AutonomyWindow, CreatedGuest, GrantedPlan, Plan, PlanStep, Target, WindowPhase, limits::DEFAULT_TIMEOUT_SECONDS,
     },
     policy::{Covered, EffectiveStep, Facts, Inventory, OpenWindow, differences, digest_of_facts, plan_facts},
 };

@@ -47,9 +47,7 @@ fn foresee(plan: &Plan, step: &PlanStep, inventory: &Inventory, windows: &[OpenW
             (StepAnswer::Refused, Some(refusal_text(refusal, &about, &assessment, plan)))
         }
         GateAnswer::Await(_) => (StepAnswer::NeedsConfirmation, None),
-        GateAnswer::Allow(authority) if authority.kind == AuthorityKind::PlanStep => {
-            (StepAnswer::AllowedByName, None)
-        }
+        GateAnswer::Allow(authority) if authority.kind == AuthorityKind::PlanStep => (StepAnswer::AllowedByName, None),
         GateAnswer::Allow(_) => (StepAnswer::Allowed, None),
     };
     StepRisk {

@@ -86,7 +86,12 @@ fn difference(name: &str, before: Option<&String>, now: Option<&String>) -> Opti
     let number = |value: &String| value.parse::<u64>().ok();
     match (before, now) {
         (Some(before), Some(now)) if before == now => None,
-        (Some(before), Some(now)) if name.starts_with(LIMIT) && number(now).zip(number(before)).is_some_and(|(now, before)| now <= before) => None,
+        (Some(before), Some(now))
+            if name.starts_with(LIMIT)
+                && number(now).zip(number(before)).is_some_and(|(now, before)| now <= before) =>
+        {
+            None
+        }
         (Some(before), Some(now)) => Some(format!("{name} was {before} and is now {now}")),
         (Some(before), None) => Some(format!("{name} was {before} and is not there any more")),
         (None, Some(now)) => Some(format!("{name} is new: {now}")),

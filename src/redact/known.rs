@@ -56,7 +56,9 @@ impl KnownValues {
     fn end_of_a_form_before(&self, text: &str) -> usize {
         let longest = |form: &String| {
             let most = form.len().min(text.len());
-            (SHORTEST_LINE..=most).rev().find(|&length| text.as_bytes()[..length] == form.as_bytes()[form.len() - length..])
+            (SHORTEST_LINE..=most)
+                .rev()
+                .find(|&length| text.as_bytes()[..length] == form.as_bytes()[form.len() - length..])
         };
         self.forms.iter().filter_map(longest).filter(|&length| text.is_char_boundary(length)).max().unwrap_or(0)
     }

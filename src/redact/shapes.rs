@@ -12,7 +12,9 @@ struct Shape(&'static str);
 /// Earlier ones come first, since a later one could take away what they are recognised by.
 const SHAPES: &[Shape] = &[
     // Private keys: PEM, OpenSSH and PGP, whole or cut off at the end of the text; also with `\n` for the line breaks.
-    Shape(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"),
+    Shape(
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+    ),
     // The key lines of PuTTY's format.
     Shape(r"(?P<keep>Private-Lines: *\d+)(?:\r?\n[A-Za-z0-9+/=]+)+"),
     Shape(r"\bAGE-SECRET-KEY-1[A-Z0-9]{20,}"),
@@ -24,7 +26,9 @@ const SHAPES: &[Shape] = &[
         r#"(?i)(?P<keep>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|digest|negotiate|token|apikey)\s+)?)(?P<secret>[^\s"'][^\r\n"']*)"#,
     ),
     Shape(r#"(?i)(?P<keep>\b(?:set-)?cookie["']?: *["']?)[^\s"'][^\r\n"']*"#),
-    Shape(r#"(?i)(?P<keep>\b(?:x-api-key|x-auth-token|x-vault-token|private-token|csrfpreventiontoken)["']?\s*[:=]\s*["']?)[^\s"',;]+"#),
+    Shape(
+        r#"(?i)(?P<keep>\b(?:x-api-key|x-auth-token|x-vault-token|private-token|csrfpreventiontoken)["']?\s*[:=]\s*["']?)[^\s"',;]+"#,
+    ),
     Shape(r"(?P<keep>(?i:\bbearer)\s+)[A-Za-z0-9._~+/=-]{16,}"),
     Shape(r"(?P<keep>PVEAPIToken=[^\s=]+=)[0-9A-Fa-f-]{8,}"),
     Shape(r"\bPVE(?:MAIL)?:[^\s:]+:[0-9A-F]{8}::[A-Za-z0-9+/=]{20,}"),

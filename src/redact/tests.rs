@@ -17,7 +17,10 @@ fn common_shapes_are_taken_out_and_what_names_them_stays() {
     for (before, after) in [
         (format!("remote: https://bob:{secret}@git.example/x.git"), "remote: https://bob:[redacted]@git.example/x.git"),
         (format!("https://{secret}@git.example/x.git"), "https://[redacted]@git.example/x.git"),
-        (format!("> Authorization: Bearer {secret}\n> Accept: */*"), "> Authorization: Bearer [redacted]\n> Accept: */*"),
+        (
+            format!("> Authorization: Bearer {secret}\n> Accept: */*"),
+            "> Authorization: Bearer [redacted]\n> Accept: */*",
+        ),
         (format!("authorization: Basic {secret}="), "authorization: Basic [redacted]"),
         (format!("curl -H 'X-Api-Key: {secret}' http://x"), "curl -H 'X-Api-Key: [redacted]' http://x"),
         (format!("ghp_{secret}"), "[redacted]"),

@@ -1,5 +1,7 @@
 //! Output as it is shown: head and tail of a stream, counted, digested and made harmless.
 
+use std::ops::Range;
+
 use sha2::{Digest, Sha256};
 
 /// Bytes of a stream that are kept from its beginning and its end.
@@ -22,6 +24,8 @@ pub struct Captured {
     pub bytes: u64,
     /// Whether something was left out of `text`.
     pub truncated: bool,
+    /// Where in `text` the line stands that says so, in bytes.
+    pub cut: Option<Range<usize>>,
     /// SHA-256 of the whole stream in lower-case hex; empty when it is not known.
     pub sha256: String,
 }
@@ -35,12 +39,16 @@ impl Captured {
             let whole = [head, tail].concat();
             let sha256 =
                 sha256.unwrap_or_else(|| if total.is_some() { hex(&Sha256::digest(&whole)) } else { String::new() });
-            return Self { text: sanitise(&whole), bytes, truncated: false, sha256 };
+            return Self { text: sanitise(&whole), bytes, truncated: false, cut: None, sha256 };
         }
         let (head, tail) = (whole_characters_before(head), whole_characters_after(tail));
         let left_out = bytes - (head.len() + tail.len()) as u64;
-        let text = format!("{}\n[... {left_out} bytes left out ...]\n{}", sanitise(head), sanitise(tail));
-        Self { text, bytes, truncated: true, sha256: sha256.unwrap_or_default() }
+        let mut text = sanitise(head);
+        let from = text.len();
+        text.push_str(&format!("\n[... {left_out} bytes left out ...]\n"));
+        let cut = Some(from..text.len());
+        text.push_str(&sanitise(tail));
+        Self { text, bytes, truncated: true, cut, sha256: sha256.unwrap_or_default() }
     }
 }
 

@@ -54,7 +54,11 @@ impl Pins {
             return Err("expected `<type> <base64>` or a known_hosts line".into());
         };
         let pin = Pin::read(kind, data)?;
-        if revoked { self.revoked.push(pin) } else { self.accepted.push(pin) }
+        if revoked {
+            self.revoked.push(pin)
+        } else {
+            self.accepted.push(pin)
+        }
         Ok(())
     }
 

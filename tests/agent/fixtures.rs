@@ -146,5 +146,5 @@ pub fn ended(target: &str, command: &str, phase: ExecutionPhase) -> Box<Executio
 }
 
 pub fn output(text: &str) -> Output {
-    Output { text: text.to_owned(), bytes: text.len() as i64, truncated: false, sha256: None }
+    Output { text: text.to_owned(), bytes: text.len() as i64, truncated: false, redactions: 0, sha256: None }
 }

@@ -11,8 +11,8 @@ use oikos::{
         transcript::{Missing, TOLD, entries, is_told},
     },
     api::{
-        Execution, ExecutionPhase, ExecutionReason, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepAnswer, StepRisk,
-        ToolCall, ToolResult,
+        Execution, ExecutionPhase, ExecutionReason, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepAnswer,
+        StepRisk, ToolCall, ToolResult,
     },
 };
 use serde_json::json;

@@ -91,7 +91,7 @@ fn ask_gate(observed: &ObservedExecution<'_>, plan: &Plan, mut status: Execution
             // A grant that still covers the plan is what the phrase adds to.
             let digest = covered.granted.as_ref().unwrap_or(&stands.digest);
             await_phrase(observed, plan, digest, target, status)
-        },
+        }
         GateAnswer::Allow(authority) => {
             status.authority = Some(authority);
             status.resolved = inventory.resolve(&spec.target);

@@ -5,8 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::{PlanDecider, PlanEffect};
 use crate::{
     api::{
-        APPROVE, Approval, DENY, GrantedPlan, PlanPhase, PlanReason, Reason, StepAnswer, WindowClass, WindowPhase, WindowSummary,
-        names::window_name, text::shortened,
+        APPROVE, Approval, DENY, GrantedPlan, PlanPhase, PlanReason, Reason, StepAnswer, WindowClass, WindowPhase,
+        WindowSummary, names::window_name, text::shortened,
     },
     decide::{
         conditions::ApprovalState,

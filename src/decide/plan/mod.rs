@@ -235,7 +235,8 @@ impl<'a> PlanDecider<'a> {
 /// Notes the guests that the plan's steps have created; of two of one name the latest counts.
 fn note_created<'a>(created: &mut Vec<CreatedGuest>, executions: impl Iterator<Item = &'a Execution>) {
     let ended = executions.filter_map(|execution| execution.status.as_ref());
-    let mut made: Vec<_> = ended.filter_map(|status| Some((&status.completion_time, status.created.as_ref()?))).collect();
+    let mut made: Vec<_> =
+        ended.filter_map(|status| Some((&status.completion_time, status.created.as_ref()?))).collect();
     made.sort_by(|one, other| one.0.cmp(other.0));
     for (_, guest) in made {
         created.retain(|known| known.target != guest.target);

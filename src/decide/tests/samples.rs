@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::{
     api::{
-        AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Execution, ExecutionSpec, Grant, GrantVia, GrantedPlan, ObjectRef,
-        Plan, RunSpec, Target, WindowClass, WindowPhase,
+        AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Execution, ExecutionSpec, Grant, GrantVia,
+        GrantedPlan, ObjectRef, Plan, RunSpec, Target, WindowClass, WindowPhase,
     },
     decide::coverage::PlanAsItStands,
     policy::{Inventory, KnownGuest, KnownHost, token},
@@ -32,11 +32,7 @@ pub(super) fn target(text: &str) -> Target {
 /// host:a with lxc:web (101) and lxc:safe (102, protected).
 pub(super) fn inventory() -> Inventory {
     let guest = |vmid| KnownGuest { uid: format!("guest-{vmid}"), host: "a".to_owned(), vmid };
-    let host = KnownHost {
-        address: "192.0.2.1".to_owned(),
-        protected: BTreeSet::from([102]),
-        ..KnownHost::default()
-    };
+    let host = KnownHost { address: "192.0.2.1".to_owned(), protected: BTreeSet::from([102]), ..KnownHost::default() };
     Inventory {
         hosts: BTreeMap::from([("a".to_owned(), host)]),
         guests: BTreeMap::from([(target("lxc:web"), guest(101)), (target("lxc:safe"), guest(102))]),

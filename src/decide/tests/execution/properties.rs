@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::{super::samples::*, Case};
 use crate::{
     api::{
-        APPROVE, Approval, CONFIRM, DENY, ExecutionApproval, ExecutionPhase, GrantedPlan, Plan, PlanPhase, PlanStatus, Risk,
-        RiskStatus, WindowClass, WindowPhase,
+        APPROVE, Approval, CONFIRM, DENY, ExecutionApproval, ExecutionPhase, GrantedPlan, Plan, PlanPhase, PlanStatus,
+        Risk, RiskStatus, WindowClass, WindowPhase,
     },
     decide::*,
     policy::{first_nonce, token},
