@@ -12,6 +12,7 @@ mod crashes;
 mod failures;
 mod harness;
 mod health;
+mod identity;
 mod nomos;
 mod reach;
 mod steering;

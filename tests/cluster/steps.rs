@@ -37,61 +37,6 @@ async fn the_target_ends_a_step_at_its_time_limit_whether_it_changes_something_o
 }
 
 #[tokio::test]
-async fn a_step_that_would_never_end_is_refused_with_a_form_that_ends() {
-    let lab = Lab::new("unbounded").await;
-    lab.plan("web", json!({"steps": [step("follow", "tail -f /var/log/syslog")]})).await;
-    lab.approve("web").await;
-    lab.plan_until("web", PlanPhase::Failed).await;
-    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
-    let message = refused.message.unwrap();
-    assert_eq!(refused.reason, Some(ExecutionReason::Unbounded));
-    assert!(message.contains("does not end by itself") && message.contains("tail"), "{message}");
-    assert_eq!(refused.attempt, None);
-}
-
-#[tokio::test]
-async fn a_step_outside_the_plans_targets_is_refused_and_says_so() {
-    let lab = Lab::new("scope").await;
-    lab.apply(&Lab::guest("other", 105)).await;
-    lab.plan("web", json!({"steps": [step("stop", "pct stop 105")]})).await;
-    lab.approve("web").await;
-    lab.plan_until("web", PlanPhase::Failed).await;
-    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
-    let message = refused.message.unwrap();
-    assert_eq!(refused.reason, Some(ExecutionReason::OutOfScope));
-    assert!(message.contains("lxc:other") && message.contains("(host:pve)"), "{message}");
-}
-
-#[tokio::test]
-async fn a_step_on_a_guest_that_nobody_registered_is_refused_and_says_so() {
-    let lab = Lab::new("unknown").await;
-    lab.plan("web", json!({"steps": [step("set", "pct set 999 --memory 512")]})).await;
-    lab.approve("web").await;
-    lab.plan_until("web", PlanPhase::Failed).await;
-    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
-    let message = refused.message.unwrap();
-    assert_eq!(refused.reason, Some(ExecutionReason::UnknownTarget));
-    assert!(message.contains("guest 999 of host:pve"), "{message}");
-}
-
-#[tokio::test]
-async fn a_protected_guest_is_refused_whatever_was_approved() {
-    let lab = Lab::new("protected").await;
-    let mut host = lab.host("pve");
-    host["spec"]["protectedGuests"] = json!([105]);
-    lab.apply(&host).await;
-    lab.apply(&Lab::guest("precious", 105)).await;
-    let spec = json!({"targets": ["host:pve", "lxc:precious"], "steps": [step("destroy", "pct destroy 105")]});
-    lab.plan("web", spec).await;
-    lab.approve("web").await;
-    lab.plan_until("web", PlanPhase::Failed).await;
-    let refused = lab.execution_until("web-1-1", ExecutionPhase::Refused).await;
-    let message = refused.message.unwrap();
-    assert_eq!(refused.reason, Some(ExecutionReason::Protected));
-    assert!(message.contains("lxc:precious") && message.contains("protected list"), "{message}");
-}
-
-#[tokio::test]
 async fn a_plan_for_an_unknown_target_says_what_is_missing_and_goes_on_when_it_comes() {
     let lab = Lab::new("blocked").await;
     lab.plan("web", json!({"targets": ["host:pve", "lxc:later"], "steps": [step("look", "hostname")]})).await;

@@ -147,7 +147,9 @@ impl PlanDecider<'_> {
             return None;
         }
         if written != approval.token {
-            if !self.approval_state.approved {
+            // What is different from the last approval matters more than an annotation that is left from it.
+            let is_changed = self.approval_state.reason.code == PlanReason::ChangedSinceApproval;
+            if !self.approval_state.approved && !is_changed {
                 let written = shortened(written, LONGEST_WRONG_TOKEN);
                 let message =
                     format!("{written:?} is not this plan's current token; approve with: {}", approval.command);
