@@ -1,9 +1,9 @@
 //! What cluster clients are asked for: `kubectl get`, `k3s kubectl`.
 
-use super::general::*;
+use super::{general::*, judge_argv};
 use crate::{
     Risk,
-    context::{Findings, Scope, run_command},
+    context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
     words::Word,
@@ -43,7 +43,7 @@ pub fn applet(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut F
     report(call, call.form().effect, None, scope, findings);
     let first = call.argv.get(1).filter(|word| call.verb.is_some_and(|verb| word.is(verb.name)));
     match first {
-        Some(_) => run_command(&call.argv[1..], scope, findings),
+        Some(_) => judge_argv(&call.argv[1..], scope, findings),
         None => findings.add(scope, Risk::ConfigMutation, call.code("option"), "an option before the program", None),
     }
 }

@@ -1,8 +1,9 @@
 //! `ip`: objects and commands, every part abbreviated at will.
 
+use super::{judge_argv, nested};
 use crate::{
     Locus, Risk,
-    context::{Findings, Scope, run_command, run_shown},
+    context::{Findings, Scope},
     words::Word,
 };
 
@@ -88,9 +89,9 @@ fn ip_netns(argv: &[Word<'_>], at: usize, scope: &mut Scope, findings: &mut Find
             Some(words) if !words.is_empty() => {
                 // With `-all` there is no name before the command: both readings count.
                 if argv[..at].iter().any(|word| word.text.starts_with("-a")) {
-                    run_command(&argv[at + 1..], scope, findings);
+                    judge_argv(&argv[at + 1..], scope, findings);
                 }
-                run_shown(words, scope, findings);
+                nested::own_process(words, scope, findings);
             }
             _ => findings.add(scope, Risk::Destructive, "ip:netns-exec", "what is executed is not known", None),
         },
@@ -110,7 +111,7 @@ fn verb_is(word: Option<&Word<'_>>, verb: &str) -> bool {
 fn ip_vrf(argv: &[Word<'_>], at: usize, scope: &Scope, findings: &mut Findings) {
     if verb_is(argv.get(at), "exec") {
         let words = argv.get(at + 2..).unwrap_or(&[]);
-        run_shown(words, scope, findings);
+        nested::own_process(words, scope, findings);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{general::*, nested, suspect};
 use crate::{
     Locus, Risk,
-    context::{Findings, Scope, Script, Shell, parameter, run_script},
+    context::{Findings, Scope, Script, Shell, parameter},
     invocation::Invocation,
     tables::ListName,
     words::{Input, Value, Word},
@@ -28,7 +28,7 @@ pub fn shell(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fi
             Some(code) => match code.literal() {
                 Some(text) => {
                     let arguments = call.operands[1..].iter().map(parameter).collect();
-                    run_script(Script { text, shell, arguments }, scope, findings);
+                    findings.judge_script(Script { text, shell, arguments }, scope);
                 }
                 None => nested::computed_code(call.name, scope, findings),
             },

@@ -1,9 +1,9 @@
 //! Mounts, partitions, archives and file systems.
 
-use super::general::*;
+use super::{general::*, judge_argv};
 use crate::{
     Risk,
-    context::{Findings, Scope, run_command},
+    context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
     tables::ListName,
@@ -28,7 +28,7 @@ pub fn tar(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) -> boo
         }
     }
     words.extend(values.map(Word::borrow));
-    run_command(&words, scope, findings);
+    judge_argv(&words, scope, findings);
     true
 }
 

@@ -3,7 +3,7 @@
 use super::{general::*, nested};
 use crate::{
     Risk, access,
-    context::{Findings, Scope, Shell, run_shown},
+    context::{Findings, Scope, Shell},
     facts::environment,
     invocation::Invocation,
     words::{Input, Value, Word},
@@ -37,7 +37,7 @@ pub fn xargs(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fi
     }
     let keeps_input = call.has("a") || call.has("--arg-file") || call.has("o") || call.has("--open-tty");
     let inner = scope.reading(if keeps_input { Input::Opaque } else { Input::Closed });
-    run_shown(&words, &inner.with_placeholder(mark.as_deref()), findings);
+    nested::own_process(&words, &inner.with_placeholder(mark.as_deref()), findings);
 }
 
 /// `flock FILE -c CODE`; false when the table can go on with `flock FILE COMMAND`.
@@ -89,7 +89,7 @@ pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
     match (code, argv.get(at..).filter(|rest| !rest.is_empty())) {
         (Some(code), None) => nested::word(code, Shell::Sh, "su", scope, findings),
         (None, Some(rest)) if operands == 2 => {
-            run_shown(rest, scope, findings);
+            nested::own_process(rest, scope, findings);
         }
         _ => {
             findings.needs_a_person();

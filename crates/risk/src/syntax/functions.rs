@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use rable::Node;
 
-use super::{scan, walk};
+use super::{judge_node, scan};
 use crate::{
     Risk,
     context::{Findings, Function, MAX_DEPTH, Scope, parameter},
@@ -72,7 +72,7 @@ fn call(function: &Function, arguments: Option<&[Word<'_>]>, scope: &mut Scope, 
         }
         None => inner.state_mut().forget_variables(),
     }
-    walk::judge_node(&function.body, &mut inner, findings);
+    judge_node(&function.body, &mut inner, findings);
     scope.continue_after(inner);
     scope.state_mut().return_to(&caller);
 }

@@ -2,7 +2,7 @@
 
 use super::{
     effect::Effect,
-    rule::{Rule, ValueRule},
+    rule::{RequestRule, Rule, ValueRule},
 };
 
 /// How a command reads its options.
@@ -79,6 +79,8 @@ pub enum Kind {
     Mode,
     /// A value with a rule of its own.
     Checked(ValueRule),
+    /// A part of a request to a server.
+    Request(RequestRule),
 }
 
 /// Whether an option takes a value.

@@ -17,7 +17,7 @@ use std::{
 pub use effect::Effect;
 pub use entry::{Entry, Form, Kind, Opt, Style, Takes, Verb, Wrapper};
 pub use list::{ListName, PathTemplate};
-pub use rule::{CallRule, Rule, ValueRule, WordRule};
+pub use rule::{CallRule, RequestRule, Rule, ValueRule, WordRule};
 
 /// An example line of a table: the verdict on a host and in a guest, and the command.
 #[derive(Clone, Debug, PartialEq, Eq)]

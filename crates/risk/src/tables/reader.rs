@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Effect, Entry, Example, Form, Kind, ListName, Opt, PathTemplate, Rule, Style, Tables, Takes, ValueRule, Verb,
-    Wrapper,
+    Effect, Entry, Example, Form, Kind, ListName, Opt, PathTemplate, RequestRule, Rule, Style, Tables, Takes,
+    ValueRule, Verb, Wrapper,
 };
 use crate::Risk;
 
@@ -367,7 +367,10 @@ impl Kind {
             "name" => Kind::DomainName,
             "guest-file" => Kind::GuestFile,
             "sid" => Kind::Sid,
-            _ => Kind::Checked(ValueRule::read(word).ok_or("no such kind of operand")?),
+            _ => {
+                let request = RequestRule::read(word).map(Kind::Request);
+                request.or(ValueRule::read(word).map(Kind::Checked)).ok_or("no such kind of operand")?
+            }
         })
     }
 }

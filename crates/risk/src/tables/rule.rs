@@ -42,7 +42,7 @@ named! {
     /// Rules for a call whose options and operands the table has told apart.
     CallRule:
     Shell = "shell", Source = "source", Xargs = "xargs", Sed = "sed", Awk = "awk", Interpreter = "interpreter",
-    Fetch = "fetch", Move = "move", Truncating = "truncating", RecursiveMode = "recursive-mode", Pager = "pager",
+    Fetch = "fetch", Download = "download", Move = "move", Truncating = "truncating", RecursiveMode = "recursive-mode", Pager = "pager",
     Script = "script", Interval = "interval", Sql = "sql", Redis = "redis", CopyAway = "copy-away",
     SClient = "s-client", Umount = "umount", Parted = "parted", Git = "git", Mount = "mount", DockerCp = "docker-cp",
     Date = "date", Service = "service", Sysctl = "sysctl", Ping = "ping", NetTool = "net-tool", Rsync = "rsync",
@@ -65,6 +65,13 @@ named! {
     ZfsProperty = "zfs-property", SentFile = "sent-file", Format = "format", Document = "document",
     Picture = "picture", ShellOption = "shell-option", Macro = "macro", TraceFile = "trace-file",
     Config = "config", GitSource = "git-source", GitSetting = "git-setting",
+}
+
+named! {
+    /// Rules for a value that belongs to a request: what is asked, what is sent, where the answer goes.
+    RequestRule:
+    Method = "method", Data = "data", DataEncoded = "data-encoded", Body = "body", BodyFile = "body-file",
+    Form = "form", Query = "query", Cookie = "cookie", WriteOut = "write-out", Output = "output", Address = "address",
 }
 
 /// A rule for a whole command.

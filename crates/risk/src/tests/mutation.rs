@@ -4,7 +4,7 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    INTERPRETER, Locus, Risk,
+    Locus, Risk,
     context::{Findings, Scope},
     rules::judge_words,
     tables::{CallRule, Effect, Entry, Example, Form, Kind, Opt, Rule, SOURCES, Style, TABLES, Tables, Takes, Wrapper},
@@ -111,9 +111,9 @@ fn floor(form: &Form) -> Effect {
 
 /// Whether a rule reads the command's words itself, so that nothing but its name counts.
 fn is_raw(entry: &Entry) -> bool {
-    let mut scope = Scope::new(&TABLES, Locus::Host, INTERPRETER);
+    let mut scope = Scope::new(&TABLES, Locus::Host);
     let words = [Word::known(entry.name)];
-    matches!(entry.form.rule, Some(Rule::Words(rule)) if judge_words(rule, &words, &mut scope, &mut Findings::new()))
+    matches!(entry.form.rule, Some(Rule::Words(rule)) if judge_words(rule, &words, &mut scope, &mut Findings::new(crate::syntax::nested_script)))
 }
 
 /// Whether the form's rule does not ask what class the form has.
