@@ -11,9 +11,26 @@ use crate::{
     words::{Input, Value, Word},
 };
 
+/// `php`: a console program that the tables know by its own name, questions that execute nothing, or code.
+pub fn php(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    if php_console(call, scope, findings) {
+        return;
+    }
+    general(call, scope, findings);
+    let asks = |name: &str| matches!(name, "i" | "l" | "m" | "v");
+    if !call.options.is_empty() && call.options.iter().all(|given| asks(given.opt.name)) {
+        return call.operands.iter().for_each(|file| access::reads(file, scope, findings));
+    }
+    // `-m` lists modules.
+    if call.has("m") && call.operands.is_empty() {
+        return;
+    }
+    code(call, scope, findings);
+}
+
 /// `php occ status` is `occ status`; false when the file is none that the tables know.
-pub fn php_console(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) -> bool {
-    let Some(file) = call.operands.first().filter(|_| call.name.starts_with("php")) else { return false };
+fn php_console(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) -> bool {
+    let Some(file) = call.operands.first() else { return false };
     let Some(path) = file.literal().filter(|path| !paths::is_temporary(path, scope.tables())) else { return false };
     let Some(name) =
         scope.tables().members(ListName::PhpConsoles).iter().find(|name| path.rsplit('/').next() == Some(**name))
@@ -34,6 +51,11 @@ pub fn interpreter(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &
     if only_asks(call, scope) {
         return call.operands.iter().for_each(|file| access::reads(file, scope, findings));
     }
+    code(call, scope, findings);
+}
+
+/// Code that options hold, that a file holds, or that comes from the standard input.
+fn code(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
     let inline = inline_code(call, scope);
     if inline.is_empty() {
         return program(call, scope, findings);
@@ -86,7 +108,6 @@ fn program(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Find
             findings.add(scope, risk, format!("{name}:program-file"), message, None);
             suspect::program(name, &call.operands, scope, findings);
         }
-        None if call.has("m") && name.starts_with("php") => {}
         None if call.has("m") => findings.add(scope, risk, format!("{name}:module"), "runs a module", None),
         None if is_asked(call) => {}
         None if *scope.input() == Input::Closed => {
@@ -100,13 +121,9 @@ fn program(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Find
     }
 }
 
-/// `php -i`, `php -l FILE`, `python3 -m json.tool FILE`: no code of the file is executed.
+/// `python3 -m json.tool FILE`: no code of the file is executed.
 fn only_asks(call: &Invocation<'_, '_, '_>, scope: &Scope) -> bool {
     let mut given = call.options.iter();
-    if call.name.starts_with("php") {
-        let asks = |name: &str| matches!(name, "i" | "l" | "m" | "v");
-        return !call.options.is_empty() && given.all(|given| asks(given.opt.name));
-    }
     let module = |value: Option<&Word<'_>>| value.is_some_and(|module| module.is("json.tool"));
     // Where the script has gone, another json/tool.py may lie.
     scope.state().directories().is_empty()

@@ -41,7 +41,7 @@ mod wrappers;
 
 use crate::{
     Risk,
-    context::{Findings, Scope},
+    context::{Findings, Scope, Shell},
     facts::{guests, paths},
     invocation::Invocation,
     tables::{CallRule, Entry, Rule, ValueRule, WordRule},
@@ -167,6 +167,7 @@ pub(crate) fn judge_words(rule: WordRule, argv: &[Word<'_>], scope: &mut Scope, 
         WordRule::Ip => ip::ip(argv, scope, findings),
         WordRule::Flock => return wrappers::flock(argv, scope, findings),
         WordRule::Su => wrappers::su(argv, scope, findings),
+        WordRule::Runuser => wrappers::runuser(argv, scope, findings),
         WordRule::Dd => coreutils::dd(argv, scope, findings),
         WordRule::Tar => return storage::tar(argv, scope, findings),
     }
@@ -176,25 +177,26 @@ pub(crate) fn judge_words(rule: WordRule, argv: &[Word<'_>], scope: &mut Scope, 
 /// Judges a command whose options and operands are told apart.
 fn judge_call(rule: CallRule, call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
     match rule {
-        CallRule::Shell => shells::shell(call, scope, findings),
+        CallRule::Shell => shells::shell(call, Shell::Sh, scope, findings),
+        CallRule::Bash => shells::shell(call, Shell::Bash, scope, findings),
         CallRule::Source => shells::source(call, scope, findings),
         CallRule::Xargs => wrappers::xargs(call, scope, findings),
         CallRule::Sed => sed::sed(call, scope, findings),
         CallRule::Awk => awk::awk(call, scope, findings),
-        CallRule::Interpreter => {
-            if !interpreters::php_console(call, scope, findings) {
-                interpreters::interpreter(call, scope, findings);
-            }
-        }
+        CallRule::Interpreter => interpreters::interpreter(call, scope, findings),
+        CallRule::Php => interpreters::php(call, scope, findings),
         CallRule::Fetch => fetch::fetch(call, scope, findings),
         CallRule::Download => fetch::download(call, scope, findings),
         CallRule::Move => coreutils::move_files(call, scope, findings),
         CallRule::Truncating => coreutils::truncating(call, scope, findings),
+        CallRule::Link => coreutils::link(call, scope, findings),
+        CallRule::RecursiveAcl => coreutils::recursive_acl(call, scope, findings),
         CallRule::RecursiveMode => coreutils::recursive_mode(call, scope, findings),
         CallRule::Pager => text::pager(call, scope, findings),
         CallRule::Script => wrappers::script(call, scope, findings),
         CallRule::Interval => system::interval(call, scope, findings),
         CallRule::Sql => databases::sql(call, scope, findings),
+        CallRule::Sqlite => databases::sqlite(call, scope, findings),
         CallRule::Redis => redis::redis(call, scope, findings),
         CallRule::CopyAway => network::copy_away(call, scope, findings),
         CallRule::SClient => network::s_client(call, scope, findings),
@@ -220,6 +222,8 @@ fn judge_call(rule: CallRule, call: &Invocation<'_, '_, '_>, scope: &mut Scope, 
         CallRule::QmGuestCmd => proxmox::guest_command(call, scope, findings),
         CallRule::Firewall => firewall::firewall(call, scope, findings),
         CallRule::Raid => raid::raid(call, scope, findings),
+        CallRule::Megacli => raid::megacli(call, scope, findings),
+        CallRule::Ssacli => raid::ssacli(call, scope, findings),
         CallRule::SendsInput => target::sends_input(call, scope, findings),
     }
 }
@@ -263,6 +267,7 @@ fn judge_value(
         ValueRule::Jump => network::jump(word, scope, findings),
         ValueRule::Peer => orchestration::peer(call, word, scope, findings),
         ValueRule::Archive => target::archive(call, word, scope, findings),
+        ValueRule::ArchiveAnywhere => target::archive_anywhere(call, word, scope, findings),
         ValueRule::Checkpoint => target::checkpoint(word, scope, findings),
         ValueRule::DdOperand => target::dd_operand(call, word, scope, findings),
         ValueRule::Growth => target::growth(call, word, scope, findings),

@@ -10,8 +10,7 @@ use crate::{
 };
 
 /// `sh -c CODE`, `bash FILE`, `bash` with code on its standard input.
-pub fn shell(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
-    let shell = if call.argv[0].text.ends_with("bash") { Shell::Bash } else { Shell::Sh };
+pub fn shell(call: &Invocation<'_, '_, '_>, shell: Shell, scope: &mut Scope, findings: &mut Findings) {
     general(call, scope, findings);
     if call.has("--version") || call.has("--help") {
         return;

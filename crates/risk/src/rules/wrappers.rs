@@ -6,6 +6,7 @@ use crate::{
     context::{Findings, Scope, Shell},
     facts::environment,
     invocation::Invocation,
+    tables::ListName,
     words::{Input, Value, Word},
 };
 
@@ -53,8 +54,19 @@ pub fn flock(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) -> b
     true
 }
 
-/// `su [-] [USER] -c CODE`, `runuser -u USER [--] COMMAND`.
+/// `su [-] [USER] -c CODE`.
 pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    as_user(argv, false, scope, findings);
+}
+
+/// `runuser [-] [USER] -c CODE`, `runuser -u USER [--] COMMAND`.
+pub fn runuser(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    as_user(argv, true, scope, findings);
+}
+
+fn as_user(argv: &[Word<'_>], takes_user_option: bool, scope: &mut Scope, findings: &mut Findings) {
+    let is_plain_shell =
+        |word: &Word<'_>| word.literal().is_some_and(|text| scope.tables().lists(ListName::SuShells, text));
     let mut code = None;
     let mut at = 1;
     let mut operands = 0;
@@ -66,7 +78,7 @@ pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
                 at += 1;
             }
             Some("-s" | "--shell") if argv.get(at).is_some_and(is_plain_shell) => at += 1,
-            Some("-u" | "--user" | "-g" | "--group") if operands == 0 && argv[0].text.ends_with("runuser") => {
+            Some("-u" | "--user" | "-g" | "--group") if operands == 0 && takes_user_option => {
                 at += 1;
                 operands = 2;
             }
@@ -102,10 +114,6 @@ pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
             );
         }
     }
-}
-
-fn is_plain_shell(word: &Word<'_>) -> bool {
-    matches!(word.literal(), Some("/bin/sh" | "/bin/bash" | "/usr/bin/bash" | "/usr/bin/sh" | "sh" | "bash"))
 }
 
 /// `script -c COMMAND FILE`: what it runs goes on after the terminal is gone.

@@ -88,6 +88,7 @@ impl Tables {
 pub static SOURCES: &[(&str, &str)] = &[
     ("coreutils", include_str!("coreutils.risk")),
     ("paths", include_str!("paths.risk")),
+    ("logs", include_str!("logs.risk")),
     ("units", include_str!("units.risk")),
     ("suspicion", include_str!("suspicion.risk")),
     ("environment", include_str!("environment.risk")),
@@ -97,6 +98,7 @@ pub static SOURCES: &[(&str, &str)] = &[
     ("interpreters", include_str!("interpreters.risk")),
     ("systemd", include_str!("systemd.risk")),
     ("packages", include_str!("packages.risk")),
+    ("apt-options", include_str!("apt-options.risk")),
     ("containers", include_str!("containers.risk")),
     ("network", include_str!("network.risk")),
     ("storage", include_str!("storage.risk")),

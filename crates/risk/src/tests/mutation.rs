@@ -23,6 +23,7 @@ const OWN_CLASS: &[CallRule] = &[
     CallRule::NetTool,
     CallRule::Service,
     CallRule::Sql,
+    CallRule::Sqlite,
     CallRule::Redis,
     CallRule::Compose,
     CallRule::Pvesh,

@@ -91,9 +91,6 @@ pub fn stand_in(command: &Node, vars: &dyn Variables) -> Option<String> {
     }
 }
 
-/// Commands of which `stand_in` knows what they print, besides those of the common tables.
-pub const ALSO_RELIED_ON: &[&str] = &["pct", "qm", "systemctl", "lspci"];
-
 /// The words of each stage of a pipeline; `None` when one is no plain command.
 fn stages<'a>(command: &'a Node, vars: &dyn Variables) -> Option<Vec<Vec<Word<'a>>>> {
     let commands = match &command.kind {
