@@ -327,6 +327,10 @@ impl Scope {
 }
 
 impl Variables for Scope {
+    fn tables(&self) -> &Tables {
+        self.tables
+    }
+
     fn variable(&self, name: &str) -> Option<&Binding> {
         self.state.variable(name)
     }

@@ -65,41 +65,6 @@ pub fn umount(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut F
     }
 }
 
-/// `parted DEVICE print`.
-pub fn parted(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
-    let prints = call.operands.len() > 1
-        && call.unlisted.is_empty()
-        && call.operands.iter().skip(1).all(|word| {
-            matches!(
-                word.literal(),
-                Some(
-                    "print"
-                        | "free"
-                        | "all"
-                        | "list"
-                        | "devices"
-                        | "unit"
-                        | "s"
-                        | "B"
-                        | "MiB"
-                        | "GiB"
-                        | "GB"
-                        | "MB"
-                        | "TB"
-                        | "TiB"
-                        | "KiB"
-                        | "%"
-                        | ";"
-                        | "quit"
-                )
-            )
-        })
-        && call.operands[1..].iter().any(|word| word.is("print"));
-    if !prints {
-        general(call, scope, findings);
-    }
-}
-
 /// A request of `debugfs -R`: without `-w` it cannot write to the file system, but some write files elsewhere.
 pub fn debugfs(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     let verb = word.text.split_whitespace().next().unwrap_or("");

@@ -17,7 +17,7 @@ use crate::{
 /// `name() { body; }`
 pub fn define(name: &str, body: &Node, scope: &mut Scope, findings: &mut Findings) {
     let tables = scope.tables();
-    let relied_on = tables.lists(ListName::ReliedOnCommands, name)
+    let relied_on = tables.knows_output_of(name)
         || tables.command(name).is_some_and(|entry| tables.lists(ListName::ReliedOnTables, entry.table));
     if relied_on || scope.state().functions().iter().any(|function| *function.name == *name) {
         findings.add(

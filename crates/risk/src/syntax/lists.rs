@@ -64,7 +64,7 @@ fn pipe_source(commands: &[Node], scope: &Scope) -> Input {
     if !redirects.iter().all(|redirect| matches!(&redirect.kind, NodeKind::Redirect { fd: 2, .. })) {
         return Input::Opaque;
     }
-    output::of(&expansions::peek(words, scope))
+    output::of(&expansions::peek(words, scope), scope.tables())
 }
 
 static NOTHING: Node = Node::empty(NodeKind::Empty);

@@ -6,6 +6,7 @@
 mod effect;
 mod entry;
 mod list;
+mod pattern;
 mod reader;
 mod rule;
 
@@ -15,8 +16,9 @@ use std::{
 };
 
 pub use effect::Effect;
-pub use entry::{Entry, Form, Kind, Opt, Style, Takes, Verb, Wrapper};
-pub use list::{ListName, PathTemplate};
+pub use entry::{Entry, Form, Kind, KnownArguments, Opt, Style, Takes, Verb, Wrapper};
+pub use list::{ListName, PathTemplate, Prints};
+pub use pattern::{Argument, Pattern};
 pub use rule::{CallRule, RequestRule, Rule, ValueRule, WordRule};
 
 /// An example line of a table: the verdict on a host and in a guest, and the command.
@@ -43,6 +45,8 @@ pub struct Tables {
     pub(super) lists: Vec<Arc<Vec<&'static str>>>,
     /// Calls of an API whose class is known.
     pub(super) paths: Arc<Vec<PathTemplate>>,
+    /// Calls of which it is known what they print.
+    pub(super) prints: Arc<Vec<(Prints, Pattern)>>,
     /// The examples, for the test.
     pub examples: Vec<Example>,
     /// Lines that could not be read, for the test: `file:line: why`.
@@ -100,7 +104,9 @@ pub static SOURCES: &[(&str, &str)] = &[
     ("packages", include_str!("packages.risk")),
     ("apt-options", include_str!("apt-options.risk")),
     ("containers", include_str!("containers.risk")),
+    ("printed", include_str!("printed.risk")),
     ("network", include_str!("network.risk")),
+    ("network-tools", include_str!("network-tools.risk")),
     ("storage", include_str!("storage.risk")),
     ("databases", include_str!("databases.risk")),
     ("services", include_str!("services.risk")),

@@ -20,7 +20,6 @@ const OWN_CLASS: &[CallRule] = &[
     CallRule::Source,
     CallRule::Xargs,
     CallRule::LxcAttach,
-    CallRule::NetTool,
     CallRule::Service,
     CallRule::Sql,
     CallRule::Sqlite,
@@ -181,6 +180,18 @@ fn forms(form: &Form, least: Effect) -> Vec<(String, Form)> {
         Some(kind) if matters(kind) => push(format!("{kind:?}* any*"), &|form| form.rest = Some(Kind::Any)),
         _ => {}
     }
+    for (at, known) in form.known_arguments.iter().enumerate() {
+        for (what, effect) in lowered(known.effect) {
+            push(format!("args {at} {what}"), &|form| form.known_arguments[at].effect = effect);
+        }
+        for (number, word) in known.pattern.words.iter().enumerate() {
+            for (choice, text) in word.choices.iter().enumerate() {
+                push(format!("args {at} without {text}"), &|form| {
+                    form.known_arguments[at].pattern.words[number].choices.remove(choice);
+                });
+            }
+        }
+    }
     for (at, opt) in form.options.iter().enumerate() {
         for (what, effect) in lowered(opt.effect) {
             if what != "read" || !matches!(opt.takes, Takes::Value(kind) if changes(kind)) {
@@ -270,6 +281,7 @@ pub fn without_examples() -> Tables {
         names: TABLES.names.clone(),
         lists: TABLES.lists.clone(),
         paths: TABLES.paths.clone(),
+        prints: TABLES.prints.clone(),
         examples: Vec::new(),
         faults: Vec::new(),
     }

@@ -18,6 +18,8 @@ pub use arithmetic::{is_name, is_number};
 pub use output::Input;
 use reader::{Reader, is_plain};
 
+use crate::tables::{Argument, Tables};
+
 /// The most words that a brace expansion may make.
 pub const MAX_BRACE_WORDS: usize = 64;
 
@@ -113,6 +115,11 @@ impl<'a> Word<'a> {
         }
     }
 
+    /// What a pattern of the tables looks at.
+    pub fn as_argument(&self) -> Argument<'_> {
+        Argument { text: self.literal(), may_be_option: self.may_be_option(), may_split: self.splits }
+    }
+
     /// For display: the text, with `…` for what is not known.
     pub fn shown(&self) -> String {
         match self.value {
@@ -169,6 +176,8 @@ pub enum Binding {
 
 /// Looks a variable up.
 pub trait Variables {
+    /// What is known about commands.
+    fn tables(&self) -> &Tables;
     /// What is known about `name`; `None` when this script did not set it.
     fn variable(&self, name: &str) -> Option<&Binding>;
     /// Whether unquoted expansions split at blanks only.
@@ -232,7 +241,7 @@ fn fetched(parts: &[Node], vars: &dyn Variables) -> Option<String> {
         return None;
     }
     let argv: Vec<Word<'_>> = words.iter().flat_map(|node| read(node, vars, &mut Expansions::default())).collect();
-    match output::of(&argv) {
+    match output::of(&argv, vars.tables()) {
         Input::Fetched(url) => Some(url.to_string()),
         _ => None,
     }
