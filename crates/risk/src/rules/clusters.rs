@@ -6,7 +6,7 @@ use crate::{
     context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
-    words::Word,
+    words::{Value, Word},
 };
 
 /// What `kubectl get` and its like print: whole Secrets hold their values.
@@ -14,6 +14,7 @@ pub fn kube_resource(call: &Invocation<'_, '_, '_>, word: &Word<'_>, _scope: &Sc
     let output = call.value(&["o", "--output", "--template"]).map_or("wide", |format| &format.text);
     let kinds = word.text.split('/').next().unwrap_or("");
     let secret = kinds.split(',').any(|kind| matches!(kind.split('.').next(), Some("secret" | "secrets")));
+    let secret = secret || word.value != Value::Known;
     if secret && !matches!(output, "wide" | "name") {
         findings.shows_secrets();
     }

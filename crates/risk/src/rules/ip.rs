@@ -78,10 +78,15 @@ fn verb_is(word: Option<&Word<'_>>, verb: &str) -> bool {
     word.and_then(Word::literal).is_some_and(|text| !text.is_empty() && verb.starts_with(text))
 }
 
+/// `ip vrf exec NAME COMMAND…`; all else only shows, as far as it is known what is done.
 fn ip_vrf(argv: &[Word<'_>], at: usize, scope: &Scope, findings: &mut Findings) {
-    if verb_is(argv.get(at), "exec") {
-        let words = argv.get(at + 2..).unwrap_or(&[]);
-        nested::own_process(words, scope, findings);
+    let Some(verb) = argv.get(at) else { return };
+    let is = |known: &str| verb_is(Some(verb), known);
+    if is("exec") {
+        return nested::own_process(argv.get(at + 2..).unwrap_or_default(), scope, findings);
+    }
+    if !["show", "list", "identify", "pids", "help"].into_iter().any(is) {
+        findings.add(scope, Risk::Destructive, "ip:unknown-verb", "what is done is not known", None);
     }
 }
 

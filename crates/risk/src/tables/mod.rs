@@ -91,6 +91,7 @@ impl Tables {
 /// Name and text of each table.
 pub static SOURCES: &[(&str, &str)] = &[
     ("coreutils", include_str!("coreutils.risk")),
+    ("find", include_str!("find.risk")),
     ("paths", include_str!("paths.risk")),
     ("logs", include_str!("logs.risk")),
     ("units", include_str!("units.risk")),
@@ -108,10 +109,12 @@ pub static SOURCES: &[(&str, &str)] = &[
     ("network", include_str!("network.risk")),
     ("network-tools", include_str!("network-tools.risk")),
     ("storage", include_str!("storage.risk")),
+    ("zfs", include_str!("zfs.risk")),
     ("databases", include_str!("databases.risk")),
     ("services", include_str!("services.risk")),
     ("system", include_str!("system.risk")),
     ("proxmox-guests", include_str!("proxmox-guests.risk")),
+    ("proxmox-api", include_str!("proxmox-api.risk")),
     ("proxmox-nodes", include_str!("proxmox-nodes.risk")),
     ("mail", include_str!("mail.risk")),
     ("directory", include_str!("directory.risk")),

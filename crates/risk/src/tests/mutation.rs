@@ -150,6 +150,22 @@ fn rows(options: &[Opt]) -> Vec<Range<usize>> {
     out
 }
 
+/// Flips of `args` rows: a lower class, or one choice of a word less.
+fn known_arguments(form: &Form, push: &mut impl FnMut(String, &dyn Fn(&mut Form))) {
+    for (at, known) in form.known_arguments.iter().enumerate() {
+        for (what, effect) in lowered(known.effect) {
+            push(format!("args {at} {what}"), &|form| form.known_arguments[at].effect = effect);
+        }
+        for (number, word) in known.pattern.words.iter().enumerate() {
+            for (choice, text) in word.choices.iter().enumerate() {
+                push(format!("args {at} without {text}"), &|form| {
+                    form.known_arguments[at].pattern.words[number].choices.remove(choice);
+                });
+            }
+        }
+    }
+}
+
 /// The forms in which one thing of the whole row is flipped. Where its options count, the class is at least `least`.
 fn forms(form: &Form, least: Effect) -> Vec<(String, Form)> {
     let mut out = Vec::new();
@@ -180,18 +196,7 @@ fn forms(form: &Form, least: Effect) -> Vec<(String, Form)> {
         Some(kind) if matters(kind) => push(format!("{kind:?}* any*"), &|form| form.rest = Some(Kind::Any)),
         _ => {}
     }
-    for (at, known) in form.known_arguments.iter().enumerate() {
-        for (what, effect) in lowered(known.effect) {
-            push(format!("args {at} {what}"), &|form| form.known_arguments[at].effect = effect);
-        }
-        for (number, word) in known.pattern.words.iter().enumerate() {
-            for (choice, text) in word.choices.iter().enumerate() {
-                push(format!("args {at} without {text}"), &|form| {
-                    form.known_arguments[at].pattern.words[number].choices.remove(choice);
-                });
-            }
-        }
-    }
+    known_arguments(form, &mut push);
     for (at, opt) in form.options.iter().enumerate() {
         for (what, effect) in lowered(opt.effect) {
             if what != "read" || !matches!(opt.takes, Takes::Value(kind) if changes(kind)) {
