@@ -88,7 +88,7 @@ impl<'a> SupervisedStep<'a> {
                 // Nothing was claimed: ask anew which boot this is.
                 ExchangeResult::OtherInstance => self.runner.forget_clock(self.access, self.step.place),
                 ExchangeResult::Silence(error) => return Err(error),
-                ExchangeResult::Broken { .. } => return Ok(self.recover().await),
+                ExchangeResult::Broken { running } => return Ok(self.find_out(running).await),
                 ExchangeResult::OutOfTime { running } => return Ok(out_of_time(running)),
             }
         }
@@ -96,10 +96,16 @@ impl<'a> SupervisedStep<'a> {
 
     /// Finds out what became of an attempt that may have been started before.
     pub(crate) async fn recover(&self) -> Report {
+        self.find_out(false).await
+    }
+
+    /// `running`: whether the command was seen running in an earlier exchange.
+    async fn find_out(&self, mut running: bool) -> Report {
         let mut pause = Duration::from_millis(500);
-        let (mut running, mut gone) = (false, 0);
+        let mut gone = 0;
         while Instant::now() < self.give_up {
             match self.observe().await {
+                ExchangeResult::Report(report) if running && is_not_started(&report) => return run_directory_gone(),
                 ExchangeResult::Report(report) => return self.as_cancelled(report),
                 ExchangeResult::OutOfTime { running: seen } => return out_of_time(running || seen),
                 ExchangeResult::Silence(error) => {
@@ -237,6 +243,18 @@ impl<'a> SupervisedStep<'a> {
 
 pub(crate) fn never_sent() -> Report {
     Report::bare(Outcome::Cancelled, "it was cancelled before it was sent; nothing was started")
+}
+
+fn is_not_started(report: &Report) -> bool {
+    matches!(report.outcome, Outcome::NotStarted { .. })
+}
+
+/// The target says that nothing was started, but it was seen running: what recorded the start is gone.
+fn run_directory_gone() -> Report {
+    Report::lost(
+        LostReason::RunDirMissing,
+        "the command was started, and its run directory was removed since; what the command did is not known",
+    )
 }
 
 fn out_of_time(running: bool) -> Report {

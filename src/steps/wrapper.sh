@@ -66,21 +66,38 @@ has_record() {
     return 1
 }
 
-# section STREAM HEAD TAIL [SIZE]: all of a short stream, else head and tail.
+# Sets `bytes` to the length of a file, 0 if there is none.
+length_of() {
+    bytes=$({ wc -c <"$1"; } 2>/dev/null)
+    bytes=$((${bytes:-0}))
+}
+
+# section STREAM HEAD TAIL [SIZE]: all of a short stream, else head and tail. Only bytes that are there are announced,
+# whatever the record says: the command may have removed files of its run directory, and an answer that announces more
+# than follows is incomplete for ever.
 section() {
-    size=0
+    length_of "$dir/$1.tail"
+    kept_tail=$bytes
+    length_of "$dir/$1.head"
+    kept=$bytes
     case ${4:-} in
-    '' | *[!0-9]*) [ -s "$dir/$1.head" ] && size=$(($(wc -c <"$dir/$1.head"))) ;;
+    '' | *[!0-9]*) size=$kept ;;
     *) size=$4 ;;
     esac
-    if [ ! -s "$dir/$1.tail" ] && [ "$size" -le $(($2 + $3)) ]; then
+    if [ "$kept_tail" -eq 0 ] && [ "$size" -gt "$kept" ]; then size=$kept; fi
+    if [ "$kept_tail" -eq 0 ] && [ "$size" -le $(($2 + $3)) ]; then
         say OUTPUT "$1" "$size" 0
         [ "$size" -eq 0 ] || head -c "$size" "$dir/$1.head"
         return
     fi
-    say OUTPUT "$1" "$2" "$3"
-    head -c "$2" "$dir/$1.head"
-    if [ -s "$dir/$1.tail" ]; then tail -c "$3" "$dir/$1.tail"; else tail -c "$3" "$dir/$1.head"; fi
+    last=$dir/$1.tail
+    if [ "$kept_tail" -eq 0 ]; then last=$dir/$1.head kept_tail=$kept; fi
+    size=$2 rest=$3
+    [ "$size" -le "$kept" ] || size=$kept
+    [ "$rest" -le "$kept_tail" ] || rest=$kept_tail
+    say OUTPUT "$1" "$size" "$rest"
+    [ "$size" -eq 0 ] || head -c "$size" "$dir/$1.head"
+    [ "$rest" -eq 0 ] || tail -c "$rest" "$last"
 }
 
 # Value of a field of the record.

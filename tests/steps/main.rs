@@ -530,7 +530,8 @@ async fn a_restarted_target_and_a_damaged_record_make_a_step_lost() {
 async fn a_step_whose_run_directory_was_removed_is_lost_and_not_unstarted() {
     let (sshd, runner) = (Sshd::start().await, Runner::new());
     let lost = Outcome::Lost { reason: LostReason::RunDirMissing };
-    let removes = step(&format!("rm -rf {}/*", sshd.runs().display()));
+    // What collects the output may still be making files in it: then rm fails and has to be repeated.
+    let removes = step(&format!("until rm -rf {}/* 2>/dev/null; do :; done", sshd.runs().display()));
     assert_eq!(run(&runner, &sshd, &removes).await.outcome, lost);
     let daemon = sshd.path("daemon");
     let leaves = step(&format!("sleep 300 >/dev/null 2>&1 & echo $! >{}", daemon.display()));
@@ -539,6 +540,21 @@ async fn a_step_whose_run_directory_was_removed_is_lost_and_not_unstarted() {
     let report = runner.adopt(&sshd.access(), &leaves, &CancellationToken::new()).await.unwrap();
     std::process::Command::new("kill").arg(sshd.read("daemon").trim()).status().unwrap();
     assert_eq!(report.outcome, lost);
+}
+
+#[tokio::test]
+async fn output_that_was_removed_from_the_run_directory_does_not_hide_the_exit_code() {
+    let (sshd, runner) = (Sshd::start().await, Runner::with_patience(Patience { after_end: Duration::from_secs(20) }));
+    let command = format!(
+        "cd {}/$OIKOS_ATTEMPT || exit; until rm err.head; do :; done; echo problem >&2; exit 6",
+        sshd.runs().display()
+    );
+    let step = Step { timeout: Duration::from_secs(5), start_within: Duration::from_secs(5), ..step(&command) };
+    let report = run(&runner, &sshd, &step).await;
+    assert_eq!(report.outcome, Outcome::Exited { code: 6 }, "{report:?}");
+    assert!(report.stderr.truncated && report.stderr.bytes > 0, "{report:?}");
+    let again = runner.adopt(&sshd.access(), &step, &CancellationToken::new()).await.unwrap();
+    assert_eq!(again.outcome, Outcome::Exited { code: 6 }, "{again:?}");
 }
 
 #[tokio::test]
