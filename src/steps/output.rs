@@ -1,4 +1,4 @@
-//! Reads the output that a run directory keeps: the first and the last half MiB of each stream.
+//! Reads the output that a run directory keeps: the beginning and the end of each stream, [`super::capture::KEPT_BYTES`] each.
 
 use std::time::Duration;
 
