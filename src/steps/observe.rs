@@ -10,13 +10,13 @@ use super::access::HostAccess;
 use super::answer::{Answer, Verdict};
 use super::channel::{Bounded, Exchange};
 use super::connection::Lane;
-use super::direct::silence;
 use super::error::ConnectError;
 use super::frames::new_mark;
+use super::no_answer::no_answer;
 use super::report::{LostReason, NotStarted, Outcome, Report};
-use super::runner::Runner;
 use super::script;
 use super::step::Step;
+use super::targets::Targets;
 
 /// Beside its frames an answer holds at most 18 KiB of output; the rest is room for noise of the login.
 const ANSWER_BYTES: usize = 512 * 1024;
@@ -26,7 +26,7 @@ const GUEST_GONE: u32 = 4;
 
 /// One step being followed.
 pub(crate) struct SupervisedStep<'a> {
-    runner: &'a Runner,
+    targets: &'a Targets,
     access: &'a HostAccess,
     step: &'a Step,
     cancel: &'a CancellationToken,
@@ -52,13 +52,13 @@ enum ExchangeResult {
 
 impl<'a> SupervisedStep<'a> {
     pub(crate) fn new(
-        runner: &'a Runner,
+        targets: &'a Targets,
         access: &'a HostAccess,
         step: &'a Step,
         cancel: &'a CancellationToken,
     ) -> Self {
-        let give_up = Instant::now() + step.start_within + step.timeout + runner.patience().after_end;
-        Self { runner, access, step, cancel, give_up }
+        let give_up = Instant::now() + step.start_within + step.timeout + targets.patience.after_end;
+        Self { targets, access, step, cancel, give_up }
     }
 
     /// Starts the step, or follows it if the attempt has been started before.
@@ -66,7 +66,7 @@ impl<'a> SupervisedStep<'a> {
         let latest = Instant::now() + self.step.start_within;
         loop {
             let clock = tokio::select! {
-                clock = self.runner.clock(self.access, self.step.place) => clock?,
+                clock = self.targets.clock(self.access, self.step.place) => clock?,
                 () = self.cancel.cancelled() => return Ok(never_sent()),
             };
             let now = Instant::now();
@@ -86,9 +86,9 @@ impl<'a> SupervisedStep<'a> {
             match self.follow(exchange, &mark).await {
                 ExchangeResult::Report(report) => return Ok(self.as_cancelled(report)),
                 // Nothing was claimed: ask anew which boot this is.
-                ExchangeResult::OtherInstance => self.runner.forget_clock(self.access, self.step.place),
+                ExchangeResult::OtherInstance => self.targets.forget_clock(self.access, self.step.place),
                 ExchangeResult::Silence(error) => return Err(error),
-                ExchangeResult::Broken { running } => return Ok(self.find_out(running).await),
+                ExchangeResult::Broken { running: started } => return Ok(self.find_out(started).await),
                 ExchangeResult::OutOfTime { running } => return Ok(out_of_time(running)),
             }
         }
@@ -99,13 +99,15 @@ impl<'a> SupervisedStep<'a> {
         self.find_out(false).await
     }
 
-    /// `running`: whether the command was seen running in an earlier exchange.
-    async fn find_out(&self, mut running: bool) -> Report {
+    /// `started`: whether the target said that it started the command.
+    async fn find_out(&self, started: bool) -> Report {
         let mut pause = Duration::from_millis(500);
-        let mut gone = 0;
+        let (mut running, mut gone) = (false, 0);
         while Instant::now() < self.give_up {
             match self.observe().await {
-                ExchangeResult::Report(report) if running && is_not_started(&report) => return run_directory_gone(),
+                ExchangeResult::Report(report) if (started || running) && is_not_started(&report) => {
+                    return run_directory_gone();
+                }
                 ExchangeResult::Report(report) => return self.as_cancelled(report),
                 ExchangeResult::OutOfTime { running: seen } => return out_of_time(running || seen),
                 ExchangeResult::Silence(error) => {
@@ -148,7 +150,7 @@ impl<'a> SupervisedStep<'a> {
 
     async fn exchange(&self, lane: Lane, text: String) -> Result<Exchange<Bounded>, ConnectError> {
         let command = script::shell_of(self.step.place);
-        self.runner.pool().exchange(self.access, lane, command, text, Bounded::new(ANSWER_BYTES)).await
+        self.targets.pool.exchange(self.access, lane, command, text, Bounded::new(ANSWER_BYTES)).await
     }
 
     /// Waits for the wrapper's last word; ends the command when the step is cancelled.
@@ -170,14 +172,13 @@ impl<'a> SupervisedStep<'a> {
             Some(Verdict::Killed) | None if answer.spoke || !ended.closed => {
                 ExchangeResult::Broken { running: answer.running }
             }
-            _ => {
-                self.judge_silence(silence(self.access, self.step.place, &ended, &bytes.stdout, &bytes.stderr), &ended)
-            }
+            _ => self
+                .without_answer(no_answer(self.access, self.step.place, &ended, &bytes.stdout, &bytes.stderr), &ended),
         }
     }
 
     /// Without a word of the script, only the known refusals of `pct` prove that it never ran.
-    fn judge_silence(&self, error: ConnectError, ended: &super::channel::Ended) -> ExchangeResult {
+    fn without_answer(&self, error: ConnectError, ended: &super::channel::Ended) -> ExchangeResult {
         let refused = match &error {
             ConnectError::PctMissing { .. } => true,
             ConnectError::GuestUnavailable { detail, .. } => {

@@ -7,9 +7,9 @@ use tokio::time::timeout;
 use super::access::HostAccess;
 use super::channel::Bounded;
 use super::connection::Lane;
-use super::direct::silence;
 use super::error::ReadOutputError;
 use super::frames::{new_mark, parse};
+use super::no_answer::no_answer;
 use super::pool::Pool;
 use super::script;
 use super::step::{Place, check_attempt_id};
@@ -69,7 +69,7 @@ pub(crate) async fn read(
     let (sink, ended) = answer.ok_or_else(|| incomplete("the exchange failed"))?;
     let frames = parse(&mark, &sink.stdout);
     if frames.is_empty() && ended.closed {
-        return Err(silence(access, place, &ended, &sink.stdout, &sink.stderr).into());
+        return Err(no_answer(access, place, &ended, &sink.stdout, &sink.stderr).into());
     }
     if frames.iter().any(|frame| frame.word == "ABSENT") {
         return Err(ReadOutputError::Absent(attempt_id.into()));

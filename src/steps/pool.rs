@@ -19,7 +19,7 @@ const REFUSAL_STANDS: Duration = Duration::from_secs(5);
 const OPEN_LIMIT: Duration = Duration::from_secs(20);
 const OPEN_TRIES: u32 = 3;
 /// How long to ask again for a session that the server refuses.
-const SEAT_LIMIT: Duration = Duration::from_secs(60);
+const SESSION_WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(crate) struct Pool {
@@ -55,12 +55,12 @@ impl Pool {
     ) -> Result<(Channel<Msg>, OwnedSemaphorePermit), ConnectError> {
         let (mut detail, mut broken) = (String::new(), 0);
         let mut refused_since: Option<Instant> = None;
-        while broken < OPEN_TRIES && refused_since.is_none_or(|since| since.elapsed() < SEAT_LIMIT) {
+        while broken < OPEN_TRIES && refused_since.is_none_or(|since| since.elapsed() < SESSION_WAIT_LIMIT) {
             let connection = self.connection(access).await?;
             let Ok(permit) = connection.lane(lane).acquire_owned().await else { continue };
             match timeout(OPEN_LIMIT, open_session(connection.clone())).await {
                 Ok(Ok(channel)) => return Ok((channel, permit)),
-                // The server allows fewer sessions than usual; the connection is healthy and a seat will come free.
+                // The server allows fewer sessions than usual; the connection is healthy and a session will come free.
                 Ok(Err(russh::Error::ChannelOpenFailure(reason))) => {
                     detail = format!("the server refused a session: {reason:?}");
                     refused_since.get_or_insert_with(Instant::now);

@@ -8,9 +8,9 @@ use super::access::HostAccess;
 use super::capture::sanitise;
 use super::channel::Bounded;
 use super::connection::Lane;
-use super::direct::silence;
 use super::error::ConnectError;
 use super::frames::{Frame, new_mark, parse};
+use super::no_answer::no_answer;
 use super::pool::Pool;
 use super::script;
 use super::step::Place;
@@ -129,7 +129,7 @@ async fn ask_with(
     if !ended.closed {
         return Err(broken("the connection ended before an answer"));
     }
-    Err(silence(access, place, &ended, &bytes.stdout, &bytes.stderr))
+    Err(no_answer(access, place, &ended, &bytes.stdout, &bytes.stderr))
 }
 
 fn find<'a>(frames: &[Frame<'a>], word: &str) -> Option<&'a str> {

@@ -227,8 +227,8 @@ async fn after_a_restart_of_the_controller_adopt_finds_the_running_step_and_then
         };
         let cancel = CancellationToken::new();
         let (running, ()) = tokio::join!(second.adopt(&access, &step, &cancel), go_on);
-        assert_eq!(running.unwrap().outcome, Outcome::Exited { code: 4 });
-        let finished = Runner::new().adopt(&access, &step, &cancel).await.unwrap();
+        assert_eq!(running.outcome, Outcome::Exited { code: 4 });
+        let finished = Runner::new().adopt(&access, &step, &cancel).await;
         assert_eq!(finished.outcome, Outcome::Exited { code: 4 });
         let repeated = Runner::new().run(&access, &step, &cancel).await.unwrap();
         assert_eq!(repeated.outcome, Outcome::Exited { code: 4 });
@@ -241,7 +241,7 @@ async fn adopting_an_attempt_that_never_started_forbids_it_for_ever() {
     let (sshd, runner) = (Sshd::start().await, Runner::new());
     let step = step(&format!("echo x >{}", sshd.path("effect").display()));
     let never = Outcome::NotStarted { reason: NotStarted::Fenced };
-    let adopted = runner.adopt(&sshd.access(), &step, &CancellationToken::new()).await.unwrap();
+    let adopted = runner.adopt(&sshd.access(), &step, &CancellationToken::new()).await;
     assert_eq!(adopted.outcome, never);
     assert!(sshd.runs().join(&step.attempt_id).join("fenced").exists());
     assert_eq!(run(&runner, &sshd, &step).await.outcome, never);
@@ -298,7 +298,7 @@ async fn a_packet_that_is_held_up_cannot_start_a_step_that_another_controller_fo
     let never = Outcome::NotStarted { reason: NotStarted::Fenced };
     proxy.hold();
     let (report, ()) = tokio::join!(first.run(&access, &step, &cancel), async {
-        let found = Runner::new().adopt(&sshd.access(), &step, &cancel).await.unwrap();
+        let found = Runner::new().adopt(&sshd.access(), &step, &cancel).await;
         assert_eq!(found.outcome, never);
         proxy.mend();
     });
@@ -340,7 +340,7 @@ async fn cancelling_before_the_start_starts_nothing() {
     cancel.cancel();
     let report = runner.run(&sshd.access(), &step, &cancel).await.unwrap();
     assert_eq!(report.outcome, Outcome::Cancelled);
-    let report = runner.adopt(&sshd.access(), &step, &cancel).await.unwrap();
+    let report = runner.adopt(&sshd.access(), &step, &cancel).await;
     assert_eq!(report.outcome, Outcome::Cancelled, "{report:?}");
     assert_eq!(run(&runner, &sshd, &step).await.outcome, Outcome::NotStarted { reason: NotStarted::Fenced });
     assert!(!effect.exists());
@@ -519,10 +519,10 @@ async fn a_restarted_target_and_a_damaged_record_make_a_step_lost() {
     let dir = sshd.runs().join(&rebooted.attempt_id);
     std::fs::write(dir.join("result"), "pending\n").unwrap();
     std::fs::write(dir.join("instance"), "another-boot:1\n").unwrap();
-    let report = runner.adopt(&sshd.access(), &rebooted, &cancel).await.unwrap();
+    let report = runner.adopt(&sshd.access(), &rebooted, &cancel).await;
     assert_eq!(report.outcome, Outcome::Lost { reason: LostReason::Rebooted });
     std::fs::write(sshd.runs().join(&damaged.attempt_id).join("result"), "oikos1 gar").unwrap();
-    let report = runner.adopt(&sshd.access(), &damaged, &cancel).await.unwrap();
+    let report = runner.adopt(&sshd.access(), &damaged, &cancel).await;
     assert_eq!(report.outcome, Outcome::Lost { reason: LostReason::RecordCorrupt });
 }
 
@@ -537,7 +537,7 @@ async fn a_step_whose_run_directory_was_removed_is_lost_and_not_unstarted() {
     let leaves = step(&format!("sleep 300 >/dev/null 2>&1 & echo $! >{}", daemon.display()));
     assert_eq!(run(&runner, &sshd, &leaves).await.outcome, Outcome::Exited { code: 0 });
     std::fs::remove_dir_all(sshd.runs().join(&leaves.attempt_id)).unwrap();
-    let report = runner.adopt(&sshd.access(), &leaves, &CancellationToken::new()).await.unwrap();
+    let report = runner.adopt(&sshd.access(), &leaves, &CancellationToken::new()).await;
     std::process::Command::new("kill").arg(sshd.read("daemon").trim()).status().unwrap();
     assert_eq!(report.outcome, lost);
 }
@@ -553,7 +553,7 @@ async fn output_that_was_removed_from_the_run_directory_does_not_hide_the_exit_c
     let report = run(&runner, &sshd, &step).await;
     assert_eq!(report.outcome, Outcome::Exited { code: 6 }, "{report:?}");
     assert!(report.stderr.truncated && report.stderr.bytes > 0, "{report:?}");
-    let again = runner.adopt(&sshd.access(), &step, &CancellationToken::new()).await.unwrap();
+    let again = runner.adopt(&sshd.access(), &step, &CancellationToken::new()).await;
     assert_eq!(again.outcome, Outcome::Exited { code: 6 }, "{again:?}");
 }
 

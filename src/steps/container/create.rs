@@ -127,7 +127,7 @@ impl Creation<'_> {
         claims.sort_unstable();
         for (_, vmid, id) in claims {
             let step = self.step(id.clone(), "true".into(), self.request.timeout);
-            let report = self.runner.adopt(self.host, &step, &CancellationToken::new()).await?;
+            let report = self.runner.adopt(self.host, &step, &CancellationToken::new()).await;
             match &report.outcome {
                 Outcome::Exited { code: 0 } => return Ok(Some(CreatedContainer { vmid, template: None, report })),
                 Outcome::NotStarted { .. } => {}
