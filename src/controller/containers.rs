@@ -27,6 +27,8 @@ use crate::{
     },
 };
 
+/// Tells containers that oikos created from others in the web interface of Proxmox VE.
+const TAG: &str = "oikos";
 /// How long the store may lag behind a Guest that was just registered.
 const REGISTRATION: Duration = Duration::from_secs(10);
 
@@ -49,7 +51,8 @@ pub async fn create(
     let request = ContainerRequest {
         start_within: context.start_within(execution),
         timeout: Duration::from_secs(u64::from(execution.spec.timeout_seconds)),
-        ..request(container)
+        container: container.clone(),
+        tags: vec![TAG.to_owned()],
     };
     let report = match mode {
         Mode::Adopt => adopt_container(&context.runner, access, &request, &attempt, cancel).await,
@@ -62,30 +65,6 @@ pub async fn create(
         register(context, namespace, execution, &container.hostname, vmid).await?;
     }
     Ok(container_result(report, execution.spec.timeout_seconds))
-}
-
-fn request(container: &ContainerSpec) -> ContainerRequest {
-    let usual = ContainerRequest::default();
-    let spec = container.clone();
-    ContainerRequest {
-        hostname: spec.hostname,
-        template: spec.template,
-        vmid: spec.vmid,
-        storage: spec.storage,
-        disk_gib: spec.disk_gib.unwrap_or(usual.disk_gib),
-        memory_mib: spec.memory_mib.unwrap_or(usual.memory_mib),
-        cores: spec.cores.unwrap_or(1),
-        bridge: spec.bridge.unwrap_or(usual.bridge),
-        address: spec.address,
-        gateway: spec.gateway,
-        nameserver: spec.nameserver,
-        unprivileged: spec.unprivileged,
-        nesting: spec.nesting,
-        keyctl: spec.keyctl,
-        onboot: spec.on_boot,
-        tags: vec!["oikos".to_owned()],
-        ..ContainerRequest::default()
-    }
 }
 
 /// A Guest of that name on another host: registering the new one would take its name away.

@@ -209,8 +209,11 @@ cancel() {
         mkdir -p "$runs" 2>/dev/null
         if mkdir -m 700 "$dir" 2>/dev/null; then
             true >"$dir/fenced"
-            not_started Never
-            return
+            # A live process of the attempt proves that its directory was removed: it is ended like any other.
+            if [ -z "$(attempt_pids)" ]; then
+                not_started Never
+                return
+            fi
         fi
     fi
     true >"$dir/cancel"

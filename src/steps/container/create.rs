@@ -25,7 +25,7 @@ const STARTS: u32 = 5;
 /// Numbers to try when others take them first.
 const NUMBERS: u32 = 10;
 
-/// Creates a container, and starts it if asked to. Calling it again with the same attempt id repeats nothing: it finds
+/// Creates a container and starts it. Calling it again with the same attempt id repeats nothing: it finds
 /// what an earlier call did, and does the rest.
 ///
 /// Cancelling takes effect between the commands: `pct create` is never broken off, it would leave half a container.
@@ -111,9 +111,6 @@ impl Creation<'_> {
     }
 
     async fn finish(&self, made: CreatedContainer) -> Result<ContainerReport, Stop> {
-        if !self.request.start {
-            return Ok(self.created(made, "created, not started"));
-        }
         if self.cancel.is_cancelled() {
             return Err(self.cancelled(Some(made.vmid), "the container was created and not started"));
         }
@@ -159,13 +156,13 @@ impl Creation<'_> {
         if self.cancel.is_cancelled() {
             return Err(self.cancelled(None, "nothing was created"));
         }
-        let survey = self.listed(survey(self.runner, self.host, self.request).await)?;
+        let survey = self.listed(survey(self.runner, self.host).await)?;
         if let Some(made) = self.namesake(&survey).await? {
             return Ok(made);
         }
         let template = self.template(&survey)?;
         let storage = self.storage(&survey)?;
-        let mut vmid = match self.request.vmid {
+        let mut vmid = match self.request.container.vmid {
             Some(vmid) => vmid,
             None => self.listed(next_id(self.runner, self.host).await)?,
         };
@@ -181,7 +178,7 @@ impl Creation<'_> {
                     return Ok(CreatedContainer { vmid, template: Some(template.to_owned()), report });
                 }
                 Outcome::Exited { .. } if self.collided(vmid, &report) => {
-                    if self.request.vmid.is_some() {
+                    if self.request.container.vmid.is_some() {
                         let detail = format!("the number {vmid} is taken; leave it out to get the next free one");
                         return Err(self.stop(self.refused(ContainerRefusal::VmidTaken, detail)));
                     }
@@ -199,7 +196,8 @@ impl Creation<'_> {
 
     /// A guest of the node that has the name already: ours from an earlier call, or in the way.
     async fn namesake(&self, survey: &Survey) -> Result<Option<CreatedContainer>, Stop> {
-        let namesakes: Vec<_> = survey.guests.iter().filter(|guest| guest.name == self.request.hostname).collect();
+        let namesakes: Vec<_> =
+            survey.guests.iter().filter(|guest| guest.name == self.request.container.hostname).collect();
         let Some(first) = namesakes.first() else { return Ok(None) };
         for guest in &namesakes {
             let config = self.listed(config(self.runner, self.host, guest.vmid).await);
@@ -216,7 +214,7 @@ impl Creation<'_> {
     }
 
     fn template<'s>(&self, survey: &'s Survey) -> Result<&'s str, Stop> {
-        let wanted = self.request.template.as_deref();
+        let wanted = self.request.container.template.as_deref();
         choose_template(&survey.templates, wanted).ok_or_else(|| {
             let detail = format!(
                 "{}; this host has {}. pveam update, pveam available --section system and pveam download {} TEMPLATE get \
@@ -230,7 +228,7 @@ impl Creation<'_> {
     }
 
     fn storage<'s>(&self, survey: &'s Survey) -> Result<&'s str, Stop> {
-        let wanted = self.request.storage.as_deref();
+        let wanted = self.request.container.storage.as_deref();
         choose_storage(&survey.disk_storages, wanted).ok_or_else(|| {
             let names: Vec<String> = survey.disk_storages.iter().map(|storage| storage.name.clone()).collect();
             let detail = format!(

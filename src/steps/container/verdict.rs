@@ -44,7 +44,7 @@ impl Creation<'_> {
         ContainerReport {
             outcome: ContainerOutcome::Created,
             vmid: Some(made.vmid),
-            hostname: self.request.hostname.clone(),
+            hostname: self.request.container.hostname.clone(),
             template: made.template,
             stdout: made.report.stdout,
             stderr: made.report.stderr,
@@ -92,7 +92,7 @@ impl Creation<'_> {
         ContainerReport {
             outcome,
             vmid,
-            hostname: self.request.hostname.clone(),
+            hostname: self.request.container.hostname.clone(),
             template: None,
             stdout: Default::default(),
             stderr: Default::default(),
