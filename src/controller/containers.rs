@@ -30,7 +30,7 @@ use crate::{
 /// Tells containers that oikos created from others in the web interface of Proxmox VE.
 const TAG: &str = "oikos";
 /// How long the store may lag behind a Guest that was just registered.
-const REGISTRATION: Duration = Duration::from_secs(10);
+const REGISTRATION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Creates the container, or finds what an earlier try created, and registers it.
 pub async fn create(
@@ -43,8 +43,8 @@ pub async fn create(
     mode: Mode,
 ) -> Result<StepResult, ControllerError> {
     let host = execution.spec.target.name();
-    let taken = taken_elsewhere(context, namespace, &container.hostname, host);
-    if let Some(text) = taken.filter(|_| mode == Mode::Start) {
+    let conflict = name_taken_elsewhere(context, namespace, &container.hostname, host);
+    if let Some(text) = conflict.filter(|_| mode == Mode::Start) {
         return Ok(not_sent(Reason::new(ExecutionReason::HostnameTaken, text)));
     }
     let attempt = execution.status.as_ref().and_then(|status| status.attempt_id.clone()).unwrap_or_default();
@@ -68,7 +68,7 @@ pub async fn create(
 }
 
 /// A Guest of that name on another host: registering the new one would take its name away.
-fn taken_elsewhere(context: &Context, namespace: &str, hostname: &str, host: &str) -> Option<String> {
+fn name_taken_elsewhere(context: &Context, namespace: &str, hostname: &str, host: &str) -> Option<String> {
     let target = Target::new(TargetKind::Lxc, hostname).ok()?;
     let inventory = context.stores.inventory(namespace);
     let guest = inventory.guests.get(&target).filter(|guest| guest.host != host)?;
@@ -100,7 +100,7 @@ async fn register(
     child::label(&execution.spec.plan_ref.name, &mut guest);
     create_object(&guests, "registering a guest", &guest).await?;
     let Ok(target) = Target::new(TargetKind::Lxc, hostname) else { return Ok(()) };
-    let known = async {
+    let until_known = async {
         loop {
             let guests = context.stores.inventory(namespace).guests;
             if guests.get(&target).is_some_and(|guest| guest.vmid == vmid && guest.host == spec.host_ref.name) {
@@ -109,7 +109,7 @@ async fn register(
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    // Past that the next step is refused with the reason, and its author may repeat it.
-    let _ = tokio::time::timeout(REGISTRATION, known).await;
+    // If the store still lags after that, the next step is refused with the reason, and its author may repeat it.
+    let _ = tokio::time::timeout(REGISTRATION_LIMIT, until_known).await;
     Ok(())
 }

@@ -94,7 +94,7 @@ async fn send_and_wait<S: Sink>(
 ) -> Result<Option<EndedCommand<S>>, ConnectError> {
     let mark = new_mark();
     let text = script::direct(&mark, &step.attempt_id, step.place, &step.command, step.seconds());
-    let command = script::shell_of(step.place);
+    let command = script::remote_shell(step.place);
     let exchange = pool.exchange(access, Lane::Step, command, text, MarkedOutput::new(&mark, sink()));
     let mut exchange = tokio::select! {
         exchange = exchange => exchange?,
@@ -124,7 +124,7 @@ async fn send_and_wait<S: Sink>(
 /// Ends a command and its tree on the target: TERM, 10 s, KILL. Returns after that, or when the target cannot be asked.
 async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
     let text = script::stop(&new_mark(), &step.attempt_id, step.place);
-    let command = script::shell_of(step.place);
+    let command = script::remote_shell(step.place);
     match pool.exchange(access, Lane::Cancel, command, text, Bounded::new(NOISE_LIMIT)).await {
         Ok(mut exchange) => {
             let _ = timeout(GRACE, exchange.end()).await;

@@ -9,7 +9,5 @@ facts() {
     say UPTIME "$uptime"
     say MISSING "$missing"
     [ -z "$versions" ] || say VERSION "$(pveversion 2>/dev/null)"
-    say KERNEL "$(uname -r 2>/dev/null)"
-    say NODE "$(uname -n 2>/dev/null)"
     say DONE
 }

@@ -25,15 +25,15 @@ pub(crate) struct MarkedOutput<S> {
     begin: Vec<u8>,
     end: Vec<u8>,
     missing: Vec<u8>,
-    stdout: Stream,
-    stderr: Stream,
+    stdout: StreamState,
+    stderr: StreamState,
     /// Exit code and whether the shell saw a signal.
     result: Option<(i32, bool)>,
     sink: S,
 }
 
 #[derive(Default)]
-struct Stream {
+struct StreamState {
     begun: bool,
     /// Before BEGIN: noise of the login. After it: bytes that may be the beginning of a mark.
     held: Vec<u8>,
@@ -45,15 +45,15 @@ impl<S: Sink> MarkedOutput<S> {
             begin: format!("\n{mark} BEGIN\n").into_bytes(),
             end: format!("\n{mark} END ").into_bytes(),
             missing: format!("\n{mark} MISSING ").into_bytes(),
-            stdout: Stream::default(),
-            stderr: Stream::default(),
+            stdout: StreamState::default(),
+            stderr: StreamState::default(),
             result: None,
             sink,
         }
     }
 
     /// Standard error may go on after END, written by a process that outlived the command: that is not its output.
-    fn take_end(&mut self) {
+    fn look_for_end(&mut self) {
         if let Some(at) = find(&self.stderr.held, &self.end) {
             let rest = &self.stderr.held[at + self.end.len()..];
             let Some(line) = rest.iter().position(|&byte| byte == b'\n').map(|end| &rest[..end]) else { return };
@@ -93,7 +93,7 @@ impl<S: Sink> MarkedOutput<S> {
         let (outcome, detail) = match self.result {
             Some((124 | 137 | 143, _)) if limit_passed => (Outcome::TimedOut, "the target ended it at its time limit"),
             Some((code, _)) if cancelled && code != 0 => (Outcome::Cancelled, "it was ended on request"),
-            Some((code, signalled)) => (super::answer::ended(code, signalled), ""),
+            Some((code, signalled)) => (super::answer::outcome_of_exit(code, signalled), ""),
             None if cancelled => (Outcome::Cancelled, "it was given up on request; its end was not seen"),
             None if limit_passed && !ended.closed => (Outcome::TimedOut, "its end was not seen"),
             None => (
@@ -104,7 +104,7 @@ impl<S: Sink> MarkedOutput<S> {
         Ok(EndedCommand { outcome, detail: detail.into(), sink: self.sink })
     }
 
-    /// The script never spoke: the shell, pct or the guest is not there.
+    /// The script printed no mark: the shell, pct or the guest is not there, or tools are missing.
     fn without_answer(self, access: &HostAccess, step: &Step, ended: &Ended) -> Result<EndedCommand<S>, ConnectError> {
         if let Some(at) = find(&self.stderr.held, &self.missing) {
             let line = String::from_utf8_lossy(&self.stderr.held[at + self.missing.len()..]).into_owned();
@@ -124,7 +124,7 @@ impl<S: Sink> Sink for MarkedOutput<S> {
         if self.stdout.begun {
             return self.sink.stdout(bytes);
         }
-        if let Some(first) = self.stdout.begin(bytes, &self.begin) {
+        if let Some(first) = self.stdout.skip_noise(bytes, &self.begin) {
             self.sink.stdout(&first);
         }
     }
@@ -135,12 +135,12 @@ impl<S: Sink> Sink for MarkedOutput<S> {
         }
         if self.stderr.begun {
             self.stderr.held.extend_from_slice(bytes);
-        } else if let Some(first) = self.stderr.begin(bytes, &self.begin) {
+        } else if let Some(first) = self.stderr.skip_noise(bytes, &self.begin) {
             self.stderr.held = first;
         } else {
             return;
         }
-        self.take_end();
+        self.look_for_end();
     }
 
     fn is_complete(&self) -> bool {
@@ -148,9 +148,9 @@ impl<S: Sink> Sink for MarkedOutput<S> {
     }
 }
 
-impl Stream {
+impl StreamState {
     /// Looks for the mark in the noise; what follows it is output.
-    fn begin(&mut self, bytes: &[u8], mark: &[u8]) -> Option<Vec<u8>> {
+    fn skip_noise(&mut self, bytes: &[u8], mark: &[u8]) -> Option<Vec<u8>> {
         self.held.extend_from_slice(bytes);
         let Some(at) = find(&self.held, mark) else {
             let cut = self.held.len().saturating_sub(NOISE_LIMIT);

@@ -64,7 +64,7 @@ pub(crate) async fn read(
     let mark = new_mark();
     let text = script::output(&mark, attempt_id, place, name, offset, length.min(MAX_PART_BYTES));
     let sink = Bounded::new(2 * MAX_PART_BYTES as usize);
-    let mut exchange = pool.exchange(access, Lane::Step, script::shell_of(place), text, sink).await?;
+    let mut exchange = pool.exchange(access, Lane::Step, script::remote_shell(place), text, sink).await?;
     let answer = timeout(ANSWER_LIMIT, exchange.end()).await.map_err(|_| incomplete("no answer in time"))?;
     let (sink, ended) = answer.ok_or_else(|| incomplete("the exchange failed"))?;
     let frames = parse(&mark, &sink.stdout);

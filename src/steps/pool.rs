@@ -15,7 +15,7 @@ use super::connection::{Connection, Lane};
 use super::error::ConnectError;
 
 /// sshd (since 9.8) locks out a source that keeps failing to log in, so a refusal stands for this long.
-const REFUSAL_STANDS: Duration = Duration::from_secs(5);
+const REFUSAL_IS_KEPT_FOR: Duration = Duration::from_secs(5);
 const OPEN_LIMIT: Duration = Duration::from_secs(20);
 const OPEN_TRIES: u32 = 3;
 /// How long to ask again for a session that the server refuses.
@@ -87,7 +87,7 @@ impl Pool {
             return Ok(connection.clone());
         }
         if let Some((since, error)) = &slot.refused
-            && since.elapsed() < REFUSAL_STANDS
+            && since.elapsed() < REFUSAL_IS_KEPT_FOR
         {
             return Err(error.clone());
         }

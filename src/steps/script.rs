@@ -18,7 +18,7 @@ const CLAIMS: &str = include_str!("claims.sh");
 
 /// The command of the SSH exec request: a POSIX shell that reads its script from standard input. Simple words only,
 /// so that any login shell understands them.
-pub(crate) fn shell_of(place: Place) -> String {
+pub(crate) fn remote_shell(place: Place) -> String {
     match place {
         Place::Host => "exec /bin/sh -s".into(),
         Place::Guest { vmid } => format!("exec pct exec {vmid} --keep-env 0 -- /bin/sh -s"),
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_guest_is_entered_without_the_login_environment_and_with_a_shell_on_standard_input() {
-        assert_eq!(shell_of(Place::Guest { vmid: 101 }), "exec pct exec 101 --keep-env 0 -- /bin/sh -s");
+        assert_eq!(remote_shell(Place::Guest { vmid: 101 }), "exec pct exec 101 --keep-env 0 -- /bin/sh -s");
     }
 
     #[test]

@@ -87,7 +87,6 @@ async fn facts_and_queries_come_back_whole() {
     );
     let facts = runner.probe(&sshd.access()).await.unwrap();
     assert!(facts.pve_version.unwrap().starts_with("pve-manager/9.0.3"));
-    assert!(facts.uptime > Duration::ZERO && facts.instance_id.contains(':'));
     assert_eq!(facts.missing_tools, Vec::<String>::new());
     let limit = Duration::from_secs(20);
     let raw = runner.query(&sshd.access(), &["printf", "%s|", "a b", "it's", "$x"], limit).await.unwrap();

@@ -5,10 +5,10 @@
 //! description names the step: whoever repeats the call after a crash finds what was done and does the rest.
 
 mod create;
+mod creation;
 mod listing;
 mod request;
 mod survey;
-mod verdict;
 
 pub use create::{adopt_container, create_container};
 pub use request::{ContainerRequest, InvalidRequest};
