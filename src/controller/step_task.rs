@@ -18,7 +18,7 @@ use super::{
 use crate::{
     api::{Execution, ExecutionReason, Reason, Risk},
     decide::{self, StepResult},
-    steps::{ConnectError, Place, Step},
+    steps::{Place, Step},
 };
 
 /// A step that lasts longer is shown as Running; for a shorter one that write is saved.
@@ -70,10 +70,9 @@ async fn carry_out(
             let step = step(context, execution, place, run.command.clone());
             let report = match mode {
                 Mode::Start => context.runner.run(&access, &step, cancel).await,
-                Mode::Adopt => context.runner.adopt(&access, &step, cancel).await,
+                Mode::Adopt => Ok(context.runner.adopt(&access, &step, cancel).await),
             };
-            Ok(report
-                .map_or_else(|error| unconnected(mode, &error), |report| step_result(report, spec.timeout_seconds)))
+            Ok(report.map_or_else(|error| not_connected(&error), |report| step_result(report, spec.timeout_seconds)))
         }
         (None, Some(container)) => {
             containers::create(context, namespace, execution, container, &access, cancel, mode).await
@@ -87,13 +86,6 @@ fn unreachable(mode: Mode, reason: Reason<ExecutionReason>) -> StepResult {
     match mode {
         Mode::Start => not_sent(reason),
         Mode::Adopt => unknown_result(reason),
-    }
-}
-
-fn unconnected(mode: Mode, error: &ConnectError) -> StepResult {
-    match mode {
-        Mode::Start => not_connected(error),
-        Mode::Adopt => unknown_result(Reason::new(super::access::execution_reason(error), error.to_string())),
     }
 }
 

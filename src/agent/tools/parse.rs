@@ -2,7 +2,7 @@
 //!
 //! Booleans and numbers are read leniently, by schema; targets and risk are never guessed.
 
-use std::fmt::Display;
+use std::{fmt::Display, ops::RangeInclusive};
 
 use serde_json::{Map, Value};
 
@@ -13,6 +13,7 @@ use crate::{
         arguments::{self, Unusable},
     },
     api::{ContainerSpec, Risk, Target, TargetKind, ToolCall},
+    container::{self, LONGEST_TEMPLATE},
 };
 
 /// Reads a call. The error is meant for the model: what is wrong and how to call right.
@@ -204,27 +205,28 @@ impl Arguments {
     }
 
     fn container(&self) -> Result<ContainerSpec, String> {
-        let hostname = self.required_text("hostname", 253)?;
-        Target::new(TargetKind::Lxc, &hostname).map_err(|_| {
-            "hostname has to consist of lower-case letters, digits and dashes, at most 63 of them.".to_owned()
-        })?;
-        Ok(ContainerSpec {
-            hostname,
-            vmid: self.number("vmid", 100, 999_999_999)?,
-            template: self.text("template", 255)?,
-            storage: self.text("storage", 100)?,
-            disk_gib: self.number("disk_gib", 1, 65_536)?,
-            memory_mib: self.number("memory_mib", 16, 16_777_216)?,
-            cores: self.number("cores", 1, 1024)?,
-            bridge: self.text("bridge", 15)?,
-            address: self.text("address", 64)?,
-            gateway: self.text("gateway", 64)?,
-            nameserver: self.text("nameserver", 64)?,
+        let within = |name: &str, range: RangeInclusive<u32>| self.number(name, *range.start(), *range.end());
+        // Longer than any of these may be, so that the check refuses what is too long, and nothing is cut short.
+        let text = |name: &str| self.text(name, LONGEST_TEMPLATE + 1);
+        let container = ContainerSpec {
+            hostname: self.required_text("hostname", LONGEST_TEMPLATE + 1)?,
+            vmid: within("vmid", container::VMID)?,
+            template: text("template")?,
+            storage: text("storage")?,
+            disk_gib: within("disk_gib", container::DISK_GIB)?,
+            memory_mib: within("memory_mib", container::MEMORY_MIB)?,
+            cores: within("cores", container::CORES)?,
+            bridge: text("bridge")?,
+            address: text("address")?,
+            gateway: text("gateway")?,
+            nameserver: text("nameserver")?,
             unprivileged: self.flag("unprivileged")?,
             nesting: self.flag("nesting")?,
             keyctl: self.flag("keyctl")?,
             on_boot: self.flag("on_boot")?,
-        })
+        };
+        container.check().map_err(|invalid| format!("{invalid}."))?;
+        Ok(container)
     }
 }
 
