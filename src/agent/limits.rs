@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{Execution, ExecutionPhase, Message, Risk, Role, names::execution_name};
+use crate::api::{Execution, ExecutionPhase, Message, MessageKind, Risk, names::execution_name};
 
 /// What an ordinary turn weighs, in quarters of an iteration.
 pub const FULL_TURN: u32 = 4;
@@ -11,7 +11,7 @@ pub const FULL_TURN: u32 = 4;
 /// a step without one yet counts in full. Messages that are not turns weigh nothing.
 pub fn turn_weight(plan: &str, message: &Message, executions: &BTreeMap<String, Execution>) -> u32 {
     let spec = &message.spec;
-    if spec.role != Role::Agent {
+    if !spec.kind.is_turn() {
         return 0;
     }
     let reads = |(index, name): (usize, &str)| match name {
@@ -48,8 +48,8 @@ pub fn identical_failures(ordered: &[&Execution]) -> u32 {
 
 /// How many turns in a row, up to the newest, made no call. The operator's words end the row.
 pub fn text_only_streak(messages: &[Message]) -> u32 {
-    let turns = messages.iter().rev().filter(|message| message.spec.role != Role::System);
-    let row = turns.take_while(|message| message.spec.role == Role::Agent && message.spec.tool_calls.is_empty());
+    let turns = messages.iter().rev().filter(|message| message.spec.kind != MessageKind::Note);
+    let row = turns.take_while(|message| message.spec.kind.is_turn() && message.spec.tool_calls.is_empty());
     u32::try_from(row.count()).unwrap_or(u32::MAX)
 }
 

@@ -12,7 +12,7 @@ use super::{
     prompt,
     result::{render_result, render_short},
 };
-use crate::api::{Execution, Message, Plan, PlanStep, Risk, Role, names::execution_name};
+use crate::api::{Execution, Message, MessageKind, Plan, PlanStep, Risk, names::execution_name};
 
 /// Longest declared command that is shown, in characters.
 const LONGEST_STEP: usize = 8192;
@@ -47,21 +47,19 @@ pub fn entries(
     let mut messages: Vec<&Message> = messages.iter().collect();
     messages.sort_by_key(|message| {
         let made = message.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        (message.spec.sequence, message.spec.role == Role::Operator, made, message.metadata.name.clone())
+        (message.spec.sequence, message.spec.kind == MessageKind::Answer, made, message.metadata.name.clone())
     });
     let mut drafts = Drafts { list: vec![Draft::User(opening(plan))] };
     let mut answered: Vec<Option<&str>> = Vec::new();
     for message in &messages {
         let spec = &message.spec;
-        match spec.role {
-            Role::System if is_told(spec.stop_reason.as_deref()) => {
-                drafts.user(format!("Note of the controller: {}", spec.text));
-            }
-            Role::System => {}
-            Role::Operator if answered.contains(&message.metadata.name.as_deref()) => {}
-            Role::Operator => drafts.user(format!("The operator says:\n{}", spec.text)),
-            Role::Agent if spec.text.trim().is_empty() && spec.tool_calls.is_empty() => {}
-            Role::Agent => {
+        match spec.kind {
+            MessageKind::Note => {}
+            MessageKind::Answer if answered.contains(&message.metadata.name.as_deref()) => {}
+            MessageKind::Answer => drafts.user(format!("The operator says:\n{}", spec.text)),
+            MessageKind::Turn | MessageKind::ClosingTurn
+                if spec.text.trim().is_empty() && spec.tool_calls.is_empty() => {}
+            MessageKind::Turn | MessageKind::ClosingTurn => {
                 drafts.after_speech();
                 drafts.list.push(Draft::Assistant(Entry::Assistant {
                     text: spec.text.clone(),
@@ -77,14 +75,6 @@ pub fn entries(
     drafts.after_speech();
     drafts.shorten(context.budget);
     Ok(finish(drafts, plan, context))
-}
-
-/// The code of a System note that is for the model as well.
-pub const TOLD: &str = "ToldToAgent";
-
-/// Whether a System note is for the model as well. All others are for people: they stand for turns that failed.
-pub fn is_told(code: Option<&str>) -> bool {
-    code.is_none_or(|code| code == TOLD)
 }
 
 /// What an entry will be, with its short form where it has one.
@@ -206,7 +196,7 @@ fn results<'a>(
         }
         let words: Vec<&&Message> = messages
             .iter()
-            .filter(|m| call.name == "ask_operator" && m.spec.role == Role::Operator)
+            .filter(|m| call.name == "ask_operator" && m.spec.kind == MessageKind::Answer)
             .filter(|m| m.spec.sequence == spec.sequence)
             .collect();
         if words.is_empty() {

@@ -32,7 +32,7 @@ pub use execution::{
 };
 pub use execution_phase::ExecutionPhase;
 pub use host::{Guest, GuestKind, GuestSpec, GuestStatus, Host, HostSpec, HostStatus};
-pub use message::{Message, MessageSpec, Role, ToolCall, ToolResult, Usage};
+pub use message::{Message, MessageKind, MessageSpec, ToolCall, ToolResult, Usage};
 pub use names::{APPROVE, APPROVED_BY, CONFIRM, DENY, GROUP, PLAN_LABEL, REASON};
 pub use oikos_risk::Risk;
 pub use plan::{

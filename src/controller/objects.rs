@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, runtime::controller::Action};
 
 use super::error::ControllerError;
-use crate::api::{Message, MessageSpec, Plan, Role, child};
+use crate::api::{Message, MessageKind, MessageSpec, Plan, child};
 
 /// Namespace and name of an object.
 pub fn key<K: Resource<DynamicType = ()>>(object: &K) -> Result<(String, String), ControllerError> {
@@ -28,10 +28,10 @@ pub fn requeue(again_at: Option<Timestamp>, now: Timestamp) -> Action {
     }
 }
 
-/// Whether the Message is the turn of this sequence of the plan with this uid.
+/// Whether the Message is the turn of this sequence of the plan with this uid, or the note in its place.
 pub fn is_turn(message: &Message, plan_uid: &str, sequence: u32) -> bool {
     let spec = &message.spec;
-    spec.plan_ref.uid == plan_uid && spec.sequence == sequence && spec.role != Role::Operator
+    spec.plan_ref.uid == plan_uid && spec.sequence == sequence && spec.kind != MessageKind::Answer
 }
 
 /// A Message of the plan, owned by it.

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, core::DeserializeGuard, runtime::reflector::Store};
 
 use crate::{
-    api::{Agent, AutonomyWindow, Execution, Guest, GuestKind, Host, Message, Plan, Target, TargetKind},
+    api::{Agent, AutonomyWindow, Execution, Guest, GuestKind, Host, Message, MessageKind, Plan, Target, TargetKind},
     policy::{Inventory, KnownGuest, KnownHost},
 };
 
@@ -53,14 +53,14 @@ impl Stores {
     /// The plan's Messages in the order of the transcript.
     pub fn messages_of(&self, plan_uid: &str) -> Vec<Message> {
         let mut messages = decoded(&self.messages, |message| message.spec.plan_ref.uid == plan_uid);
-        let is_answer = |message: &Message| message.spec.role == crate::api::Role::Operator;
+        let is_answer = |message: &Message| message.spec.kind == MessageKind::Answer;
         messages.sort_by_key(|message| {
             (message.spec.sequence, is_answer(message), message.metadata.creation_timestamp.clone())
         });
         messages
     }
 
-    /// Whether the turn of this sequence has reached the store.
+    /// Whether the turn of this sequence, or the note in its place, has reached the store.
     pub fn has_turn(&self, plan_uid: &str, sequence: u32) -> bool {
         let is_it = |message: &Message| super::objects::is_turn(message, plan_uid, sequence);
         self.messages.state().iter().any(|message| message.0.as_ref().is_ok_and(is_it))

@@ -14,14 +14,14 @@ use super::{
     error::{ControllerError, LookupError, call},
     objects::{is_turn, message_of},
     tool_answers,
-    transcript::CLOSING,
+    transcript::{note, turn_message},
 };
 use crate::{
     agent::{
         self, Context as TurnContext, ErrorCategory, KnownTarget, Model, ModelError, Reply, ReplyKind, TurnRequest,
         message_name, prompt,
     },
-    api::{BlockedReason, Execution, Message, MessageSpec, ObjectRef, Plan, Reason, Role, Target, TargetKind},
+    api::{BlockedReason, Execution, Message, MessageKind, Plan, Reason, Target, TargetKind},
 };
 
 /// How often one request is tried before its failure is shown.
@@ -91,7 +91,8 @@ async fn run_turn(
                 Ok(reply) => {
                     let results =
                         tool_answers::answers(context, &namespace, &reply.calls, &transcript.executions).await;
-                    agent_message(plan, sequence, reply, results, closing.is_some())
+                    let kind = if closing.is_some() { MessageKind::ClosingTurn } else { MessageKind::Turn };
+                    turn_message(plan, sequence, kind, reply, results)
                 }
                 Err(reason) => note(plan, sequence, reason),
             }
@@ -241,42 +242,5 @@ fn turn_context(
         nudge: (streak > 0).then(|| prompt::nudge(ReplyKind::Text, streak)).flatten(),
         closing: closing.map(|reason| reason.message.clone()),
         ..TurnContext::default()
-    }
-}
-
-/// A note of the controller: a request that failed for good.
-fn note(plan: &Plan, sequence: u32, reason: Reason<BlockedReason>) -> MessageSpec {
-    MessageSpec {
-        plan_ref: ObjectRef::of(plan),
-        sequence,
-        role: Role::System,
-        text: reason.message,
-        tool_calls: Vec::new(),
-        tool_results: Vec::new(),
-        model: None,
-        stop_reason: Some(reason.code.to_string()),
-        usage: None,
-        opaque: None,
-    }
-}
-
-fn agent_message(
-    plan: &Plan,
-    sequence: u32,
-    reply: Reply,
-    results: Vec<crate::api::ToolResult>,
-    closing: bool,
-) -> MessageSpec {
-    MessageSpec {
-        plan_ref: ObjectRef::of(plan),
-        sequence,
-        role: Role::Agent,
-        text: reply.text,
-        tool_calls: reply.calls,
-        tool_results: results,
-        model: reply.model,
-        stop_reason: if closing { Some(CLOSING.to_owned()) } else { reply.stop_reason },
-        usage: reply.usage,
-        opaque: reply.opaque,
     }
 }

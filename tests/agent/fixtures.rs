@@ -9,8 +9,8 @@ use oikos::{
         transcript,
     },
     api::{
-        AgentLimits, AgentSpec, Execution, ExecutionPhase, ExecutionSpec, ExecutionStatus, Message, MessageSpec,
-        ObjectRef, Output, Plan, PlanSpec, Provider, Role, RunSpec, ToolResult,
+        AgentLimits, AgentSpec, Execution, ExecutionPhase, ExecutionSpec, ExecutionStatus, Message, MessageKind,
+        MessageSpec, ObjectRef, Output, Plan, PlanSpec, Provider, RunSpec, ToolResult,
     },
 };
 use serde_json::json;
@@ -69,7 +69,7 @@ impl World {
     /// Stores a reply the way the controller does: inline answers in the Message, steps as Executions.
     pub fn store(&mut self, reply: &Reply, mut carry_out: impl FnMut(&ToolRequest) -> Outcome) {
         let sequence = self.messages.len() as u32 + 1;
-        let mut message = message(sequence, Role::Agent, &reply.text);
+        let mut message = message(sequence, MessageKind::Turn, &reply.text);
         message.spec.tool_calls.clone_from(&reply.calls);
         message.spec.opaque.clone_from(&reply.opaque);
         for (index, call) in reply.calls.iter().enumerate() {
@@ -98,22 +98,9 @@ pub enum Outcome {
     Step(Box<Execution>),
 }
 
-pub fn message(sequence: u32, role: Role, text: &str) -> Message {
-    Message::new(
-        &message_name("demo", sequence),
-        MessageSpec {
-            plan_ref: ObjectRef { name: "demo".into(), uid: "u".into() },
-            sequence,
-            role,
-            text: text.to_owned(),
-            tool_calls: vec![],
-            tool_results: vec![],
-            model: None,
-            stop_reason: None,
-            usage: None,
-            opaque: None,
-        },
-    )
+pub fn message(sequence: u32, kind: MessageKind, text: &str) -> Message {
+    let plan = ObjectRef { name: "demo".into(), uid: "u".into() };
+    Message::new(&message_name("demo", sequence), MessageSpec::new(plan, sequence, kind, text))
 }
 
 /// A step that ended with this code and these streams.

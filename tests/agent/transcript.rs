@@ -8,11 +8,11 @@ use oikos::{
         Context, Entry, KnownTarget, check_finish,
         limits::{identical_failures, iterations, text_only_streak},
         render_result,
-        transcript::{Missing, TOLD, entries, is_told},
+        transcript::{Missing, entries},
     },
     api::{
-        Execution, ExecutionPhase, ExecutionReason, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepRisk,
-        ToolCall, ToolResult,
+        BlockedReason, Execution, ExecutionPhase, ExecutionReason, Message, MessageKind, Plan, PlanStatus, Risk,
+        RiskStatus, StepRisk, ToolCall, ToolResult,
     },
 };
 use serde_json::json;
@@ -24,7 +24,7 @@ fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
 }
 
 fn turn(sequence: u32, text: &str, calls: &[ToolCall]) -> Message {
-    let mut message = message(sequence, Role::Agent, text);
+    let mut message = message(sequence, MessageKind::Turn, text);
     message.spec.tool_calls = calls.to_vec();
     message
 }
@@ -183,7 +183,7 @@ fn the_operator_s_words_answer_the_question_or_join_the_conversation() {
     let plan = plan("g", &["lxc:web"]);
     let mut messages = vec![
         turn(1, "I need to know.", &[call("q", "ask_operator", r#"{"question":"Which?"}"#)]),
-        message(1, Role::Operator, "The second."),
+        message(1, MessageKind::Answer, "The second."),
     ];
     messages[1].metadata.name = Some("demo-answer-x".into());
     let told_once = told(&plan, &messages, &BTreeMap::new());
@@ -199,11 +199,9 @@ fn the_operator_s_words_answer_the_question_or_join_the_conversation() {
 #[test]
 fn words_without_a_call_are_answered_and_failed_requests_are_not_told() {
     let plan = plan("g", &["lxc:web"]);
-    let mut failed = message(2, Role::System, "the model server answered 529");
-    failed.spec.stop_reason = Some("ModelOverloaded".into());
-    let mut note = message(4, Role::System, "The window was opened again.");
-    note.spec.stop_reason = Some(TOLD.into());
-    let messages = [turn(1, "I will now begin.", &[]), failed, turn(3, "Soon.", &[]), note, turn(5, "  ", &[])];
+    let mut failed = message(2, MessageKind::Note, "the model server answered 529");
+    failed.spec.reason = Some(BlockedReason::ModelOverloaded);
+    let messages = [turn(1, "I will now begin.", &[]), failed, turn(3, "Soon.", &[]), turn(4, "  ", &[])];
     let told = told(&plan, &messages, &BTreeMap::new());
     let shape: Vec<&str> = told
         .iter()
@@ -215,11 +213,7 @@ fn words_without_a_call_are_answered_and_failed_requests_are_not_told() {
         .collect();
     assert_eq!(shape, ["user", "assistant", "user", "assistant", "user"]);
     assert!(text_of(&told[2]).starts_with("You called no tool"));
-    assert!(text_of(&told[4]).starts_with("Note of the controller: The window was opened again."));
     assert!(!told.iter().any(|entry| text_of(entry).contains("529")));
-    for code in ["ModelUnauthorized", "MissingSecret", "ReplyEmpty", "SomethingNew"] {
-        assert!(!is_told(Some(code)), "{code}");
-    }
 }
 
 #[test]
@@ -262,7 +256,7 @@ fn a_turn_that_only_reads_weighs_a_quarter() {
     let used: Vec<u32> = (0..=4).map(|n| iterations("demo", &turns[..n], &executions)).collect();
     assert_eq!(used, [0, 1, 2, 2, 3]);
     assert_eq!(iterations("demo", &[turn(9, "", &[run])], &executions), 1, "an unjudged step counts in full");
-    assert_eq!(iterations("demo", &[message(1, Role::Operator, "x")], &executions), 0);
+    assert_eq!(iterations("demo", &[message(1, MessageKind::Answer, "x")], &executions), 0);
 }
 
 #[test]
@@ -284,10 +278,10 @@ fn the_same_failure_is_counted_across_other_steps_until_it_changes() {
 fn turns_of_words_only_are_counted_until_a_call_or_the_operator() {
     let say = |n| turn(n, "words", &[]);
     let act = turn(2, "", &[call("a", "run", "{}")]);
-    assert_eq!(text_only_streak(&[say(1), say(2), message(3, Role::System, "note"), say(4)]), 3);
+    assert_eq!(text_only_streak(&[say(1), say(2), message(3, MessageKind::Note, "note"), say(4)]), 3);
     assert_eq!(text_only_streak(&[say(1), act.clone(), say(3)]), 1);
     assert_eq!(text_only_streak(&[say(1), act]), 0);
-    assert_eq!(text_only_streak(&[say(1), message(2, Role::Operator, "go on"), say(3)]), 1);
+    assert_eq!(text_only_streak(&[say(1), message(2, MessageKind::Answer, "go on"), say(3)]), 1);
 }
 
 #[test]

@@ -80,8 +80,12 @@ async fn news(client: &Client, seen: &mut BTreeMap<String, String>) -> Result<Ve
 
 fn said(message: &DynamicObject) -> String {
     let spec = &message.data["spec"];
-    let role = if spec["role"] == "Agent" { "Nomos" } else { spec["role"].as_str().unwrap_or_default() };
-    format!("{role}: {}", spec["text"].as_str().unwrap_or_default().trim())
+    let author = match spec["kind"].as_str().unwrap_or_default() {
+        "Turn" | "ClosingTurn" => "Nomos",
+        "Answer" => "Operator",
+        _ => "Controller",
+    };
+    format!("{author}: {}", spec["text"].as_str().unwrap_or_default().trim())
 }
 
 fn step(execution: &DynamicObject) -> (String, String) {
