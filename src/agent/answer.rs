@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use super::{
     arguments,
-    entry::{Reply, ReplyKind, TurnRequest},
+    entry::{Reply, ReplyKind, ToolUse, TurnRequest},
     tools,
 };
-use crate::api::{ToolCall, Usage};
+use crate::api::{
+    ToolCall, Usage,
+    limits::{
+        LONGEST_ARGUMENTS, LONGEST_CALL_ID, LONGEST_MODEL_NAME, LONGEST_OPAQUE, LONGEST_STOP_REASON, LONGEST_TEXT,
+        LONGEST_TOOL_NAME, MOST_CALLS,
+    },
+    text::shortened,
+};
 
-/// Most calls that one turn may hold; more are dropped and the model never sees that it made them.
-const MOST_CALLS: usize = 32;
 /// Most bytes that the arguments of all calls of a turn may have together: a Message has to fit into etcd.
-const MOST_ARGUMENTS: usize = 2 * arguments::LONGEST;
-/// Longest texts that a Message holds, in characters.
-const LONGEST_TEXT: usize = 131_072;
-const LONGEST_OPAQUE: usize = 262_144;
-const LONGEST_NAME: usize = 128;
-const LONGEST_ID: usize = 256;
+const LONGEST_ARGUMENTS_TOGETHER: usize = 2 * LONGEST_ARGUMENTS;
 
 /// An answer as a wire format gave it.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ pub(super) struct WrittenCall {
 
 impl Answer {
     pub(super) fn into_reply(mut self, used: &BTreeSet<String>, request: &TurnRequest) -> Reply {
-        if request.tools
+        if request.tools == ToolUse::Offered
             && !self.cut
             && !self.refused
             && self.calls.is_empty()
@@ -58,21 +58,23 @@ impl Answer {
             self.text = String::new();
             self.calls.push(call);
         }
-        let whole = !self.refused && request.tools;
+        let may_call = !self.refused && request.tools == ToolUse::Offered;
         let mut ids = used.clone();
-        let mut room = MOST_ARGUMENTS;
+        let mut room = LONGEST_ARGUMENTS_TOGETHER;
         let calls: Vec<ToolCall> = std::mem::take(&mut self.calls)
             .into_iter()
-            .filter(|call| whole && !call.cut && !call.name.is_empty())
+            .filter(|call| may_call && !call.cut && !call.name.is_empty())
+            // More are dropped, and the model never sees that it made them.
             .take(MOST_CALLS)
             .enumerate()
             .map(|(index, call)| ToolCall {
                 id: unique(&call.id, &mut ids, request.entries.len(), index),
-                name: clip(&call.name, LONGEST_NAME),
+                // Without an ellipsis: servers refuse a conversation with a name that holds one.
+                name: call.name.chars().take(LONGEST_TOOL_NAME).collect(),
                 arguments: fitting(arguments::stored(&call.arguments), &mut room),
             })
             .collect();
-        let text = clip(&self.text, LONGEST_TEXT);
+        let text = shortened(&self.text, LONGEST_TEXT);
         let kind = match () {
             () if self.refused => ReplyKind::Refusal,
             () if !calls.is_empty() => ReplyKind::Calls,
@@ -85,8 +87,8 @@ impl Answer {
             text,
             calls,
             opaque: self.opaque.filter(|opaque| opaque.chars().count() <= LONGEST_OPAQUE),
-            stop_reason: self.stop_reason.map(|reason| clip(&reason, 253)),
-            model: self.model.map(|model| clip(&model, 253)),
+            stop_reason: self.stop_reason.map(|reason| shortened(&reason, LONGEST_STOP_REASON)),
+            model: self.model.map(|model| shortened(&model, LONGEST_MODEL_NAME)),
             usage: self.usage,
             kind,
         }
@@ -107,7 +109,7 @@ fn fitting(stored: String, room: &mut usize) -> String {
 /// The id as it is, or a new one where it is missing, too long or used before.
 fn unique(id: &str, used: &mut BTreeSet<String>, entries: usize, index: usize) -> String {
     let mut id = id.to_owned();
-    if id.is_empty() || id.chars().count() > LONGEST_ID || used.contains(&id) {
+    if id.is_empty() || id.chars().count() > LONGEST_CALL_ID || used.contains(&id) {
         id = format!("call_{entries}_{index}");
         while used.contains(&id) {
             id.push('_');
@@ -132,9 +134,4 @@ fn call_in_text(text: &str) -> Option<WrittenCall> {
     let known = object.len() == 2 && tools::NAMES.contains(&name);
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     known.then(|| WrittenCall { id: String::new(), name: name.to_owned(), arguments, cut: false })
-}
-
-/// At most `longest` characters of the text.
-pub(super) fn clip(text: &str, longest: usize) -> String {
-    text.chars().take(longest).collect()
 }

@@ -9,7 +9,7 @@ use serde_json::{
 use super::{
     answer::{Answer, WrittenCall},
     arguments,
-    entry::{CallResult, Entry, TurnRequest},
+    entry::{CallResult, Entry, ToolUse, TurnRequest},
     error::{ErrorCategory, ModelError},
     openai::{last_call, string, unreadable},
     tools,
@@ -57,8 +57,8 @@ pub(super) fn render(model: &str, request: &TurnRequest) -> Result<Vec<u8>, Mode
     }
     // A conversation with calls has to declare its tools; in the closing turn they may only not be chosen.
     let tool_choice = match request.tools {
-        true => json!({"type": "auto", "disable_parallel_tool_use": true}),
-        false => json!({"type": "none"}),
+        ToolUse::Offered => json!({"type": "auto", "disable_parallel_tool_use": true}),
+        ToolUse::Withheld => json!({"type": "none"}),
     };
     let body = Body {
         model,

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, value::RawValue};
 
-/// Longest argument text that a Message holds, in characters.
-pub(super) const LONGEST: usize = 131_072;
+use crate::api::limits::LONGEST_ARGUMENTS;
+
 /// What stands in for longer ones; a JSON string, so that it can never be taken for arguments.
 const OVERSIZED: &str = "oversized arguments, bytes: ";
 
@@ -22,7 +22,7 @@ pub(super) enum Unusable {
 /// (cut at the bound), for [`object`] to complain about.
 pub(super) fn stored(written: &str) -> String {
     let text = written.trim();
-    if text.len() > LONGEST {
+    if text.len() > LONGEST_ARGUMENTS {
         return oversized(text.len());
     }
     if text.is_empty() || text == "null" {
@@ -34,7 +34,7 @@ pub(super) fn stored(written: &str) -> String {
     [unwrapped(text), Some(escaped(text)), until_closed(text), until_closed(&escaped(text))]
         .into_iter()
         .flatten()
-        .find(|repaired| repaired.len() <= LONGEST && is_object(repaired))
+        .find(|repaired| repaired.len() <= LONGEST_ARGUMENTS && is_object(repaired))
         .unwrap_or_else(|| text.to_owned())
 }
 
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn oversized_arguments_are_named_with_their_size_and_not_kept() {
-        let kept = stored(&format!("{{\"command\":\"{}\"}}", "x".repeat(LONGEST)));
+        let kept = stored(&format!("{{\"command\":\"{}\"}}", "x".repeat(LONGEST_ARGUMENTS)));
         assert!(kept.len() < 100);
-        assert_eq!(object(&kept), Err(Unusable::Oversized((LONGEST + 14).to_string())));
+        assert_eq!(object(&kept), Err(Unusable::Oversized((LONGEST_ARGUMENTS + 14).to_string())));
     }
 }

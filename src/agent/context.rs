@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use super::answer::clip;
-use crate::api::{PlanPhase, Target};
+use crate::api::{PlanPhase, Target, text::shortened};
 
-/// Longest part of the goal that is repeated, in characters.
+/// Longest part of the goal that is repeated, in bytes.
 const LONGEST_GOAL: usize = 1500;
 
 /// The state of the plan at the time of a turn.
@@ -81,8 +80,7 @@ impl Context {
             let _ = write!(text, "\ntargets: {}", known.join(", "));
         }
         if let Some(goal) = goal {
-            let more = if goal.chars().count() > LONGEST_GOAL { " …" } else { "" };
-            let _ = write!(text, "\ngoal: {}{more}", clip(goal.trim(), LONGEST_GOAL));
+            let _ = write!(text, "\ngoal: {}", shortened(goal.trim(), LONGEST_GOAL));
         }
         if let Some(nudge) = &self.nudge {
             let _ = write!(text, "\n{nudge}");

@@ -21,7 +21,7 @@ pub mod transcript;
 
 pub use crate::api::names::{execution_name, message_name};
 pub use context::{Context, KnownTarget};
-pub use entry::{CallResult, Entry, Reply, ReplyKind, TurnRequest};
+pub use entry::{CallResult, Entry, Reply, ReplyKind, ToolUse, TurnRequest};
 pub use error::{ErrorCategory, ModelError};
 pub use finish::check_finish;
 pub use model::Model;

@@ -11,7 +11,7 @@ use serde_json::{
 use super::{
     answer::{Answer, WrittenCall},
     arguments,
-    entry::{Entry, TurnRequest},
+    entry::{Entry, ToolUse, TurnRequest},
     error::{ErrorCategory, ModelError},
     tools,
 };
@@ -56,7 +56,7 @@ pub(super) fn render(model: &str, dialect: Dialect, request: &TurnRequest) -> Re
     let mut rest = Map::new();
     let limit = if dialect.official { "max_completion_tokens" } else { "max_tokens" };
     rest.insert(limit.to_owned(), json!(request.max_tokens));
-    if request.tools {
+    if request.tools == ToolUse::Offered {
         let functions = tools::schemas().into_iter().map(|tool| {
             json!({"type": "function", "function":
                 {"name": tool.name, "description": tool.description, "parameters": tool.parameters}})

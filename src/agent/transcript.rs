@@ -6,16 +6,17 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use super::{
-    answer::clip,
     context::Context,
     entry::{CallResult, Entry},
     prompt,
     result::{render_result, render_short},
 };
-use crate::api::{Execution, Message, MessageKind, Plan, PlanStep, Risk, names::execution_name};
+use crate::api::{Execution, Message, MessageKind, Plan, PlanStep, Risk, names::execution_name, text::shortened};
 
-/// Longest declared command that is shown, in characters.
-const LONGEST_STEP: usize = 8192;
+/// Longest declared command that is shown, in bytes.
+const LONGEST_DECLARED_COMMAND: usize = 8192;
+/// Longest short form of an answer that the controller gave, in bytes.
+const LONGEST_SHORT_ANSWER: usize = 400;
 /// Results are shortened this many at a time, so that the prefix stays the same for several turns.
 const SHORTEN_BY: usize = 8;
 /// The newest results that are never shortened.
@@ -74,14 +75,20 @@ pub fn entries(
     }
     drafts.after_speech();
     drafts.shorten(context.budget);
-    Ok(finish(drafts, plan, context))
+    Ok(with_state(drafts, plan, context))
 }
 
 /// What an entry will be, with its short form where it has one.
 enum Draft {
     User(String),
     Assistant(Entry),
-    Results(Vec<(CallResult, String)>),
+    Results(Vec<DraftResult>),
+}
+
+/// The result of a call, and what stands in its place once room is needed.
+struct DraftResult {
+    whole: CallResult,
+    short: String,
 }
 
 struct Drafts {
@@ -110,7 +117,7 @@ impl Drafts {
     /// Shortens the oldest results until the whole has at most `budget` bytes or nothing is left to shorten.
     fn shorten(&mut self, budget: usize) {
         let mut total: usize = self.list.iter().map(Draft::bytes).sum();
-        let mut results: Vec<&mut (CallResult, String)> = self
+        let mut results: Vec<&mut DraftResult> = self
             .list
             .iter_mut()
             .filter_map(|draft| match draft {
@@ -122,10 +129,10 @@ impl Drafts {
         let most = results.len().saturating_sub(KEEP_NEWEST);
         let mut done = 0;
         while done < most && (total > budget || !done.is_multiple_of(SHORTEN_BY)) {
-            let (result, short) = &mut *results[done];
-            if short.len() < result.text.len() {
-                total -= result.text.len() - short.len();
-                result.text = std::mem::take(short);
+            let DraftResult { whole, short } = &mut *results[done];
+            if short.len() < whole.text.len() {
+                total -= whole.text.len() - short.len();
+                whole.text = std::mem::take(short);
             }
             done += 1;
         }
@@ -141,12 +148,13 @@ impl Draft {
                 text.len() + calls + opaque.as_ref().map_or(0, String::len)
             }
             Draft::Assistant(_) => 0,
-            Draft::Results(results) => results.iter().map(|(result, _)| result.text.len()).sum(),
+            Draft::Results(results) => results.iter().map(|result| result.whole.text.len()).sum(),
         }
     }
 }
 
-fn finish(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
+/// The entries, with the plan's state at the end of the newest.
+fn with_state(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
     let first = drafts.list.len() == 1;
     let mut entries: Vec<Entry> = drafts
         .list
@@ -154,7 +162,7 @@ fn finish(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
         .map(|draft| match draft {
             Draft::User(text) => Entry::User(text),
             Draft::Assistant(entry) => entry,
-            Draft::Results(results) => Entry::Results(results.into_iter().map(|(result, _)| result).collect()),
+            Draft::Results(results) => Entry::Results(results.into_iter().map(|result| result.whole).collect()),
         })
         .collect();
     let state = context.render((!first).then_some(plan.spec.goal.as_str()));
@@ -177,21 +185,25 @@ fn results<'a>(
     messages: &[&'a Message],
     executions: &BTreeMap<String, Execution>,
     answered: &mut Vec<Option<&'a str>>,
-) -> Result<Vec<(CallResult, String)>, Missing> {
+) -> Result<Vec<DraftResult>, Missing> {
     let spec = &message.spec;
     let mut results = Vec::new();
     for (index, call) in spec.tool_calls.iter().enumerate() {
         let name = execution_name(plan, spec.sequence, index + 1);
         if let Some(inline) = spec.tool_results.iter().find(|result| result.call_id == call.id) {
             let text = if inline.text.is_empty() { "(nothing)" } else { inline.text.as_str() };
-            results.push(answer(&call.id, text.to_owned(), inline.is_error));
+            results.push(stored_answer(CallResult {
+                call_id: call.id.clone(),
+                text: text.to_owned(),
+                is_error: inline.is_error,
+            }));
             continue;
         }
         if let Some(execution) = executions.get(&name)
             && execution.has_ended()
         {
-            let result = CallResult { call_id: call.id.clone(), ..render_result(execution) };
-            results.push((result, render_short(execution)));
+            let whole = CallResult { call_id: call.id.clone(), ..render_result(execution) };
+            results.push(DraftResult { whole, short: render_short(execution) });
             continue;
         }
         let words: Vec<&&Message> = messages
@@ -204,14 +216,16 @@ fn results<'a>(
         }
         answered.extend(words.iter().map(|message| message.metadata.name.as_deref()));
         let said = words.iter().map(|message| message.spec.text.as_str()).collect::<Vec<_>>().join("\n\n");
-        results.push(answer(&call.id, format!("The operator answers:\n{said}"), false));
+        let text = format!("The operator answers:\n{said}");
+        results.push(stored_answer(CallResult { call_id: call.id.clone(), text, is_error: false }));
     }
     Ok(results)
 }
 
-fn answer(call_id: &str, text: String, is_error: bool) -> (CallResult, String) {
-    let short = format!("{} … (shortened to save room)", clip(&text, 400));
-    (CallResult { call_id: call_id.to_owned(), text, is_error }, short)
+/// A result that a Message holds; its short form is its beginning.
+fn stored_answer(whole: CallResult) -> DraftResult {
+    let short = format!("{} (shortened to save room)", shortened(&whole.text, LONGEST_SHORT_ANSWER));
+    DraftResult { whole, short }
 }
 
 /// The first entry: what is to be done, where, and which steps were approved.
@@ -243,9 +257,9 @@ fn declared(number: usize, step: &PlanStep, risk: Option<Risk>) -> String {
         let _ = write!(text, ": {purpose}");
     }
     if let Some(command) = &step.run {
-        let _ = write!(text, "\n   run: {}", clip(command, LONGEST_STEP));
-        if command.chars().count() > LONGEST_STEP {
-            text.push_str(" … (cut here)");
+        let _ = write!(text, "\n   run: {}", shortened(command, LONGEST_DECLARED_COMMAND));
+        if command.len() > LONGEST_DECLARED_COMMAND {
+            text.push_str(" (cut here)");
         }
     }
     if let Some(container) = &step.create_container {

@@ -38,7 +38,9 @@ pub use oikos_risk::Risk;
 pub use plan::{
     Approval, Blocked, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus, PlanStep, StepRisk, WindowSummary,
 };
-pub use reason::{BlockedReason, EventReason, ExecutionReason, HostReason, PlanReason, Reason, ReasonCode};
+pub use reason::{
+    BlockedReason, ConnectionReason, EventReason, ExecutionReason, HostReason, PlanReason, Reason, ReasonCode,
+};
 pub use reference::{NameRef, ObjectRef, SecretKeyRef};
 pub use target::{Target, TargetError, TargetKind};
 pub use window::{AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Grant, GrantVia, WindowClass, WindowPhase};

@@ -7,12 +7,13 @@ use kube::Api;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access::access_of,
+    access::{access_of, connection_reason},
     attempt::Mode,
     containers,
     context::{Context, now},
     effects::replace_status,
     error::{ControllerError, LookupError, call},
+    objects::NamespacedName,
     step_report::{not_connected, not_sent, step_result, unknown_result},
 };
 use crate::{
@@ -93,7 +94,7 @@ fn unreachable(mode: Mode, reason: Reason<ExecutionReason>) -> StepResult {
 fn unconnected(mode: Mode, error: &ConnectError) -> StepResult {
     match mode {
         Mode::Start => not_connected(error),
-        Mode::Adopt => unknown_result(Reason::new(super::access::execution_reason(error), error.to_string())),
+        Mode::Adopt => unknown_result(Reason::new(connection_reason(error).into(), error.to_string())),
     }
 }
 
@@ -112,7 +113,7 @@ fn step(context: &Context, execution: &Execution, place: Place, command: String)
 
 /// Shows that the step runs, unless somebody wrote in the meantime.
 async fn show_running(context: &Context, execution: &Execution) {
-    let Ok((namespace, name)) = super::objects::key(execution) else { return };
+    let Ok(NamespacedName { namespace, name }) = NamespacedName::of(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
     let Ok(Some(mut live)) = call("reading a running execution", api.get_opt(&name)).await else { return };
     if let Some(status) = decide::show_running(&live, execution) {
@@ -124,7 +125,7 @@ async fn show_running(context: &Context, execution: &Execution) {
 
 /// Writes the result of a step, for as long as it takes: it exists nowhere else in the cluster.
 async fn write_result(context: &Context, execution: &Execution, result: &StepResult) {
-    let Ok((namespace, name)) = super::objects::key(execution) else { return };
+    let Ok(NamespacedName { namespace, name }) = NamespacedName::of(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
     let ended_at = now();
     let mut pause = Duration::from_millis(50);
@@ -156,7 +157,7 @@ async fn write_once(
     result: &StepResult,
     ended_at: Timestamp,
 ) -> Result<Written, ControllerError> {
-    let (_, name) = super::objects::key(execution)?;
+    let NamespacedName { name, .. } = NamespacedName::of(execution)?;
     let Some(mut live) = call("reading an ended execution", api.get_opt(&name)).await? else {
         return Ok(Written::End);
     };

@@ -37,6 +37,20 @@ where
 }
 
 impl Stores {
+    /// Waits until the watch of every kind has listed what exists.
+    pub async fn wait_until_ready(&self) {
+        // Without `..`, so that the compiler names a store that is not waited for.
+        let Self { plans, executions, windows, messages, agents, hosts, guests } = self;
+        // An error means that the watch is gone, and then the process ends.
+        let _ = plans.wait_until_ready().await;
+        let _ = executions.wait_until_ready().await;
+        let _ = windows.wait_until_ready().await;
+        let _ = messages.wait_until_ready().await;
+        let _ = agents.wait_until_ready().await;
+        let _ = hosts.wait_until_ready().await;
+        let _ = guests.wait_until_ready().await;
+    }
+
     /// The plan's Executions, by name.
     pub fn executions_of(&self, plan_uid: &str) -> BTreeMap<String, Execution> {
         decoded(&self.executions, |execution| execution.spec.plan_ref.uid == plan_uid)
@@ -62,7 +76,7 @@ impl Stores {
 
     /// Whether the turn of this sequence, or the note in its place, has reached the store.
     pub fn has_turn(&self, plan_uid: &str, sequence: u32) -> bool {
-        let is_it = |message: &Message| super::objects::is_turn(message, plan_uid, sequence);
+        let is_it = |message: &Message| super::objects::is_turn_or_note(message, plan_uid, sequence);
         self.messages.state().iter().any(|message| message.0.as_ref().is_ok_and(is_it))
     }
 

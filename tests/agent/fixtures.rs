@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oikos::{
     agent::{
-        Context, Model, Reply, TurnRequest, execution_name, message_name, system_prompt,
+        Context, Model, Reply, ToolUse, TurnRequest, execution_name, message_name, system_prompt,
         tools::{self, ToolRequest},
         transcript,
     },
@@ -63,7 +63,8 @@ impl World {
 
     pub fn request(&self, context: &Context) -> TurnRequest {
         let entries = transcript::entries(&self.plan, &self.messages, &self.executions, context).unwrap();
-        TurnRequest { system: system_prompt(None), entries, tools: context.closing.is_none(), max_tokens: 1024 }
+        let tools = if context.closing.is_none() { ToolUse::Offered } else { ToolUse::Withheld };
+        TurnRequest { system: system_prompt(None), entries, tools, max_tokens: 1024 }
     }
 
     /// Stores a reply the way the controller does: inline answers in the Message, steps as Executions.
