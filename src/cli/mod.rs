@@ -51,7 +51,7 @@ enum LogFormat {
     Json,
 }
 
-/// Does what was asked.
+/// Runs the command that the arguments name.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Crds { dir } => crds::run(dir.as_deref()),
