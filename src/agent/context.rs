@@ -9,7 +9,7 @@ const LONGEST_GOAL: usize = 1500;
 
 /// The state of the plan at the time of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Context {
+pub struct TurnContext {
     /// Where the plan stands.
     pub phase: PlanPhase,
     /// Seconds until the approval ends; none when no window is open.
@@ -26,7 +26,7 @@ pub struct Context {
     pub budget: usize,
 }
 
-impl Default for Context {
+impl Default for TurnContext {
     fn default() -> Self {
         Self {
             phase: PlanPhase::Running,
@@ -66,7 +66,7 @@ impl KnownTarget {
     }
 }
 
-impl Context {
+impl TurnContext {
     /// The text to append. The goal is repeated because some servers silently drop the oldest part of a conversation.
     pub(super) fn render(&self, goal: Option<&str>) -> String {
         let mut text = format!("\n\n--- state of the plan, from the controller ---\nphase: {:?}; ", self.phase);

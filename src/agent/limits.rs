@@ -36,7 +36,7 @@ pub fn iterations(plan: &str, messages: &[Message], executions: &BTreeMap<String
 /// between do not count; a success or another outcome of the same command ends the row. `ordered`: oldest first, only
 /// steps that ended.
 pub fn identical_failures(ordered: &[&Execution]) -> u32 {
-    let Some(newest) = ordered.last().filter(|execution| failed(execution)) else { return 0 };
+    let Some(newest) = ordered.last().filter(|execution| counts_as_failure(execution)) else { return 0 };
     let same = |execution: &&&Execution| {
         execution.spec.target == newest.spec.target
             && execution.spec.run == newest.spec.run
@@ -59,7 +59,7 @@ fn outcome(execution: &Execution) -> Option<(ExecutionPhase, Option<i32>, Option
 }
 
 /// What the agent may be going round in circles about. A person's no and the end of a window are not of its making.
-fn failed(execution: &Execution) -> bool {
+fn counts_as_failure(execution: &Execution) -> bool {
     let phase = execution.status.as_ref().map(|status| status.phase);
     matches!(
         phase,

@@ -1,12 +1,12 @@
 //! From a plan's Messages and Executions to what the model is sent. Pure.
 //!
 //! Invariant: everything but the newest entry depends on immutable objects only, so that the provider's cache of the
-//! prefix holds; what changes from turn to turn is the [`Context`], at the very end of the newest entry.
+//! prefix holds; what changes from turn to turn is the [`TurnContext`], at the very end of the newest entry.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use super::{
-    context::Context,
+    context::TurnContext,
     entry::{CallResult, Entry},
     prompt,
     result::{render_result, render_short},
@@ -25,7 +25,7 @@ const KEEP_NEWEST: usize = 2;
 /// A call that has no result yet: the model is not to be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call_id} of message {sequence} has no result yet")]
-pub struct Missing {
+pub struct MissingResult {
     /// The sequence of the Message that holds the call.
     pub sequence: u32,
     /// The call's id.
@@ -42,38 +42,38 @@ pub fn entries(
     plan: &Plan,
     messages: &[Message],
     executions: &BTreeMap<String, Execution>,
-    context: &Context,
-) -> Result<Vec<Entry>, Missing> {
+    context: &TurnContext,
+) -> Result<Vec<Entry>, MissingResult> {
     let name = plan.metadata.name.as_deref().unwrap_or_default();
     let mut messages: Vec<&Message> = messages.iter().collect();
     messages.sort_by_key(|message| {
         let made = message.metadata.creation_timestamp.as_ref().map(|time| time.0);
         (message.spec.sequence, message.spec.kind == MessageKind::Answer, made, message.metadata.name.clone())
     });
-    let mut drafts = Drafts { list: vec![Draft::User(opening(plan))] };
+    let mut drafts = Drafts { list: vec![Draft::User(first_entry(plan))] };
     let mut answered: Vec<Option<&str>> = Vec::new();
     for message in &messages {
         let spec = &message.spec;
         match spec.kind {
             MessageKind::Note => {}
             MessageKind::Answer if answered.contains(&message.metadata.name.as_deref()) => {}
-            MessageKind::Answer => drafts.user(format!("The operator says:\n{}", spec.text)),
+            MessageKind::Answer => drafts.push_user_text(format!("The operator says:\n{}", spec.text)),
             MessageKind::Turn | MessageKind::ClosingTurn
                 if spec.text.trim().is_empty() && spec.tool_calls.is_empty() => {}
             MessageKind::Turn | MessageKind::ClosingTurn => {
-                drafts.after_speech();
+                drafts.remind_after_words();
                 drafts.list.push(Draft::Assistant(Entry::Assistant {
                     text: spec.text.clone(),
                     calls: spec.tool_calls.clone(),
                     opaque: spec.opaque.clone(),
                 }));
                 if !spec.tool_calls.is_empty() {
-                    drafts.list.push(Draft::Results(results(name, message, &messages, executions, &mut answered)?));
+                    drafts.list.push(Draft::Results(results_of(name, message, &messages, executions, &mut answered)?));
                 }
             }
         }
     }
-    drafts.after_speech();
+    drafts.remind_after_words();
     drafts.shorten(context.budget);
     Ok(with_state(drafts, plan, context))
 }
@@ -97,7 +97,7 @@ struct Drafts {
 
 impl Drafts {
     /// Words that are not the model's; they join the ones before, since many servers want turns to alternate.
-    fn user(&mut self, text: String) {
+    fn push_user_text(&mut self, text: String) {
         match self.list.last_mut() {
             Some(Draft::User(before)) => {
                 before.push_str("\n\n");
@@ -108,9 +108,9 @@ impl Drafts {
     }
 
     /// A turn of words only is answered by the reminder that a tool is needed.
-    fn after_speech(&mut self) {
+    fn remind_after_words(&mut self) {
         if let Some(Draft::Assistant(_)) = self.list.last() {
-            self.list.push(Draft::User(prompt::NO_CALL.to_owned()));
+            self.list.push(Draft::User(prompt::NO_TOOL_CALLED.to_owned()));
         }
     }
 
@@ -154,7 +154,7 @@ impl Draft {
 }
 
 /// The entries, with the plan's state at the end of the newest.
-fn with_state(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
+fn with_state(drafts: Drafts, plan: &Plan, context: &TurnContext) -> Vec<Entry> {
     let first = drafts.list.len() == 1;
     let mut entries: Vec<Entry> = drafts
         .list
@@ -179,13 +179,13 @@ fn with_state(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
 }
 
 /// One result for each call, in order.
-fn results<'a>(
+fn results_of<'a>(
     plan: &str,
     message: &Message,
     messages: &[&'a Message],
     executions: &BTreeMap<String, Execution>,
     answered: &mut Vec<Option<&'a str>>,
-) -> Result<Vec<DraftResult>, Missing> {
+) -> Result<Vec<DraftResult>, MissingResult> {
     let spec = &message.spec;
     let mut results = Vec::new();
     for (index, call) in spec.tool_calls.iter().enumerate() {
@@ -212,7 +212,7 @@ fn results<'a>(
             .filter(|m| m.spec.sequence == spec.sequence)
             .collect();
         if words.is_empty() {
-            return Err(Missing { sequence: spec.sequence, call_id: call.id.clone(), execution: name });
+            return Err(MissingResult { sequence: spec.sequence, call_id: call.id.clone(), execution: name });
         }
         answered.extend(words.iter().map(|message| message.metadata.name.as_deref()));
         let said = words.iter().map(|message| message.spec.text.as_str()).collect::<Vec<_>>().join("\n\n");
@@ -229,7 +229,7 @@ fn stored_answer(whole: CallResult) -> DraftResult {
 }
 
 /// The first entry: what is to be done, where, and which steps were approved.
-fn opening(plan: &Plan) -> String {
+fn first_entry(plan: &Plan) -> String {
     let spec = &plan.spec;
     let targets: Vec<String> = spec.targets.iter().map(ToString::to_string).collect();
     let mut text = format!(
@@ -243,12 +243,12 @@ fn opening(plan: &Plan) -> String {
     }
     for (index, step) in spec.steps.iter().enumerate() {
         let judged = plan.status.as_ref().and_then(|status| status.steps.iter().find(|risk| risk.name == step.name));
-        let _ = write!(text, "\n{}", declared(index + 1, step, judged.map(|judged| judged.risk)));
+        let _ = write!(text, "\n{}", declared_step(index + 1, step, judged.map(|judged| judged.risk)));
     }
     text
 }
 
-fn declared(number: usize, step: &PlanStep, risk: Option<Risk>) -> String {
+fn declared_step(number: usize, step: &PlanStep, risk: Option<Risk>) -> String {
     let mut text = format!("{number}. {} on {}", step.name, step.target);
     if let Some(risk) = risk {
         let _ = write!(text, ", {risk:?}");

@@ -64,7 +64,7 @@ async fn carry_out(
     let (access, place) = match access_of(context, namespace, &spec.target).await {
         Ok(found) => found,
         Err(LookupError::Call(error)) => return Err(error),
-        Err(LookupError::Missing(reason)) => return Ok(unreachable(mode, reason)),
+        Err(LookupError::Missing(reason)) => return Ok(without_access(mode, reason)),
     };
     match (&spec.run, &spec.create_container) {
         (Some(run), None) => {
@@ -73,8 +73,10 @@ async fn carry_out(
                 Mode::Start => context.runner.run(&access, &step, cancel).await,
                 Mode::Adopt => context.runner.adopt(&access, &step, cancel).await,
             };
-            Ok(report
-                .map_or_else(|error| unconnected(mode, &error), |report| step_result(report, spec.timeout_seconds)))
+            Ok(report.map_or_else(
+                |error| without_connection(mode, &error),
+                |report| step_result(report, spec.timeout_seconds),
+            ))
         }
         (None, Some(container)) => {
             containers::create(context, namespace, execution, container, &access, cancel, mode).await
@@ -84,14 +86,14 @@ async fn carry_out(
 }
 
 /// The result of a step whose host cannot be named any more. Of an adopted step that says nothing: it may have run.
-fn unreachable(mode: Mode, reason: Reason<ExecutionReason>) -> StepResult {
+fn without_access(mode: Mode, reason: Reason<ExecutionReason>) -> StepResult {
     match mode {
         Mode::Start => not_sent(reason),
         Mode::Adopt => unknown_result(reason),
     }
 }
 
-fn unconnected(mode: Mode, error: &ConnectError) -> StepResult {
+fn without_connection(mode: Mode, error: &ConnectError) -> StepResult {
     match mode {
         Mode::Start => not_connected(error),
         Mode::Adopt => unknown_result(Reason::new(connection_reason(error).into(), error.to_string())),

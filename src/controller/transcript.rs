@@ -25,8 +25,8 @@ pub fn latest_turn(plan: &Plan, messages: &[Message]) -> Option<Turn> {
     Some(Turn {
         sequence,
         time: latest.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-        steps: if latest.spec.kind == MessageKind::Turn { steps(plan, latest) } else { Vec::new() },
-        end: end(latest),
+        steps: if latest.spec.kind == MessageKind::Turn { requested_steps(plan, latest) } else { Vec::new() },
+        end: end_of(latest),
         answered: messages.iter().any(answers),
     })
 }
@@ -49,7 +49,8 @@ pub fn tally(plan: &str, messages: &[Message], executions: &BTreeMap<String, Exe
     }
 }
 
-fn unanswered(message: &Message) -> impl Iterator<Item = (usize, &ToolCall, ToolRequest)> {
+/// The calls that an Execution or the operator has to answer, with their numbers from 1.
+fn calls_without_result(message: &Message) -> impl Iterator<Item = (usize, &ToolCall, ToolRequest)> {
     let inline = |call: &ToolCall| message.spec.tool_results.iter().any(|result| result.call_id == call.id);
     let calls = message.spec.tool_calls.iter().enumerate();
     calls
@@ -57,13 +58,13 @@ fn unanswered(message: &Message) -> impl Iterator<Item = (usize, &ToolCall, Tool
         .filter_map(|(index, call)| Some((index + 1, call, tools::parse(call).ok()?)))
 }
 
-fn steps(plan: &Plan, message: &Message) -> Vec<(usize, ExecutionSpec)> {
-    unanswered(message)
-        .filter_map(|(number, call, request)| Some((number, step(plan, message, call, request)?)))
+fn requested_steps(plan: &Plan, message: &Message) -> Vec<(usize, ExecutionSpec)> {
+    calls_without_result(message)
+        .filter_map(|(number, call, request)| Some((number, step_spec(plan, message, call, request)?)))
         .collect()
 }
 
-fn step(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -> Option<ExecutionSpec> {
+fn step_spec(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -> Option<ExecutionSpec> {
     let (target, run, create_container, purpose, declared_risk, timeout) = match request {
         ToolRequest::Run { target, command, purpose, declared_risk, timeout_seconds } => {
             (target, Some(RunSpec { command }), None, purpose, declared_risk, timeout_seconds)
@@ -87,7 +88,7 @@ fn step(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -
     })
 }
 
-fn end(message: &Message) -> TurnEnd {
+fn end_of(message: &Message) -> TurnEnd {
     let spec = &message.spec;
     match spec.kind {
         MessageKind::Note => {
@@ -106,7 +107,7 @@ fn end(message: &Message) -> TurnEnd {
     if let Some(result) = finished {
         return TurnEnd::Finished(result);
     }
-    let question = unanswered(message).find_map(|(_, _, request)| match request {
+    let question = calls_without_result(message).find_map(|(_, _, request)| match request {
         ToolRequest::AskOperator { question } => Some(question),
         _ => None,
     });

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     agent::{
-        self, Context as TurnContext, ErrorCategory, KnownTarget, Model, ModelError, Reply, ReplyKind, ToolUse,
-        TurnRequest, message_name, prompt,
+        self, ErrorCategory, KnownTarget, Model, ModelError, Reply, ReplyKind, ToolUse, TurnContext, TurnRequest,
+        message_name, prompt,
     },
     api::{BlockedReason, Execution, Message, MessageKind, Plan, Reason, Target, TargetKind},
 };
@@ -195,14 +195,14 @@ impl Conversation<'_> {
                     shortened = true;
                     context.budget /= 4;
                 }
-                Err(error) if error.retryable && tries < TRIES => pause(&error, tries).await,
+                Err(error) if error.retryable && tries < TRIES => wait_before_retry(&error, tries).await,
                 Err(error) => return Err(model_failure(error)),
             }
         }
     }
 }
 
-async fn pause(error: &ModelError, tries: u32) {
+async fn wait_before_retry(error: &ModelError, tries: u32) {
     let backoff = Duration::from_secs(1 << tries.min(6)).min(LONGEST_PAUSE);
     let wait = error.retry_after.unwrap_or(backoff);
     tracing::info!(category = %error.category.reason(), ?wait, tries, "a model request failed and is tried again");

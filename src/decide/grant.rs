@@ -32,9 +32,9 @@ pub(super) fn window_for(
     token: &str,
     guard: AdmissionGuard,
 ) -> AutonomyWindow {
-    let username = written(&approved, plan, APPROVED_BY).filter(|name| !name.is_empty());
+    let username = annotation_beside(&approved, plan, APPROVED_BY).filter(|name| !name.is_empty());
     let username = shortened(username.as_deref().unwrap_or("unknown"), LONGEST_NAME);
-    let reason = written(&approved, plan, REASON).map(|why| shortened(&why, LONGEST_PERSONS_REASON));
+    let reason = annotation_beside(&approved, plan, REASON).map(|why| shortened(&why, LONGEST_PERSONS_REASON));
     let (execution, class, via, target) = match approved {
         Approved::Plan => (None, WindowClass::Assent, GrantVia::Annotation, None),
         Approved::PlanByStep(execution) => (Some(execution), WindowClass::Assent, GrantVia::Annotation, None),
@@ -63,7 +63,7 @@ pub(super) fn window_for(
 }
 
 /// The annotation of the object on which the person approved.
-fn written(approved: &Approved<'_>, plan: &Plan, key: &str) -> Option<String> {
+fn annotation_beside(approved: &Approved<'_>, plan: &Plan, key: &str) -> Option<String> {
     let value = match approved {
         Approved::Plan => annotation(plan, key),
         Approved::PlanByStep(execution) | Approved::Destruction(execution, _) => annotation(*execution, key),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oikos::{
     agent::{
-        Context, Model, Reply, ToolUse, TurnRequest, execution_name, message_name, system_prompt,
+        Model, Reply, ToolUse, TurnContext, TurnRequest, execution_name, message_name, system_prompt,
         tools::{self, ToolRequest},
         transcript,
     },
@@ -61,7 +61,7 @@ impl World {
         Self { plan, messages: Vec::new(), executions: BTreeMap::new() }
     }
 
-    pub fn request(&self, context: &Context) -> TurnRequest {
+    pub fn request(&self, context: &TurnContext) -> TurnRequest {
         let entries = transcript::entries(&self.plan, &self.messages, &self.executions, context).unwrap();
         let tools = if context.closing.is_none() { ToolUse::Offered } else { ToolUse::Withheld };
         TurnRequest { system: system_prompt(None), entries, tools, max_tokens: 1024 }

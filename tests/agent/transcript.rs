@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use oikos::{
     agent::{
-        Context, Entry, KnownTarget, check_finish,
+        Entry, KnownTarget, TurnContext, check_finish,
         limits::{identical_failures, iterations, text_only_streak},
         render_result,
-        transcript::{Missing, entries},
+        transcript::{MissingResult, entries},
     },
     api::{
         BlockedReason, Execution, ExecutionPhase, ExecutionReason, Message, MessageKind, Plan, PlanStatus, Risk,
@@ -40,7 +40,7 @@ fn steps(list: impl IntoIterator<Item = (String, Execution)>) -> BTreeMap<String
 }
 
 fn told(plan: &Plan, messages: &[Message], executions: &BTreeMap<String, Execution>) -> Vec<Entry> {
-    entries(plan, messages, executions, &Context::default()).unwrap()
+    entries(plan, messages, executions, &TurnContext::default()).unwrap()
 }
 
 fn text_of(entry: &Entry) -> String {
@@ -123,7 +123,7 @@ fn the_first_words_give_goal_targets_and_declared_steps_with_their_risk() {
         steps: vec![StepRisk { name: "wipe".into(), risk: Risk::Destructive, reason: "rm -r".into() }],
         ..PlanStatus::default()
     });
-    let context = Context {
+    let context = TurnContext {
         window_seconds: Some(1700),
         targets: vec![
             KnownTarget { target: "host:strong".parse().unwrap(), host: None, vmid: None, note: None },
@@ -134,7 +134,7 @@ fn the_first_words_give_goal_targets_and_declared_steps_with_their_risk() {
                 note: None,
             },
         ],
-        ..Context::default()
+        ..TurnContext::default()
     };
     let entries = entries(&plan, &[], &BTreeMap::new(), &context).unwrap();
     assert_eq!(entries.len(), 1);
@@ -160,15 +160,15 @@ fn the_first_words_give_goal_targets_and_declared_steps_with_their_risk() {
 fn a_call_without_its_result_means_that_the_model_is_not_asked() {
     let plan = plan("g", &["lxc:web"]);
     let messages = [turn(1, "", &[call("a", "list_inventory", "{}"), call("b", "run", "{}")])];
-    let missing = |executions: &_| entries(&plan, &messages, executions, &Context::default()).unwrap_err();
+    let missing = |executions: &_| entries(&plan, &messages, executions, &TurnContext::default()).unwrap_err();
     let first = missing(&BTreeMap::new());
-    assert_eq!(first, Missing { sequence: 1, call_id: "a".into(), execution: "demo-1-1".into() });
+    assert_eq!(first, MissingResult { sequence: 1, call_id: "a".into(), execution: "demo-1-1".into() });
     let mut messages = messages.clone();
     messages[0].spec.tool_results =
         vec![ToolResult { call_id: "a".into(), text: "host:strong".into(), is_error: false }];
     for phase in [ExecutionPhase::Pending, ExecutionPhase::AwaitingApproval, ExecutionPhase::Running] {
         let running = steps([named("demo-1-2", ended("lxc:web", "true", phase))]);
-        assert_eq!(entries(&plan, &messages, &running, &Context::default()).unwrap_err().execution, "demo-1-2");
+        assert_eq!(entries(&plan, &messages, &running, &TurnContext::default()).unwrap_err().execution, "demo-1-2");
     }
     let done = steps([named("demo-1-2", exited("lxc:web", "true", 0, "", ""))]);
     let told = told(&plan, &messages, &done);
@@ -224,7 +224,7 @@ fn old_results_are_shortened_in_blocks_and_never_the_newest() {
     let big = "x".repeat(10_000);
     let all = steps((1..=count).map(|n| named(&format!("demo-{n}-1"), exited("lxc:web", "cat big", 0, &big, ""))));
     let shortened = |budget: usize| -> Vec<bool> {
-        let context = Context { budget, ..Context::default() };
+        let context = TurnContext { budget, ..TurnContext::default() };
         let told = entries(&plan, &messages, &all, &context).unwrap();
         let results = told.iter().filter(|entry| matches!(entry, Entry::Results(_)));
         results.map(|entry| text_of(entry).contains("left out here to save room")).collect()

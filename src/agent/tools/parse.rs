@@ -84,7 +84,7 @@ struct Arguments(Map<String, Value>);
 
 impl Arguments {
     fn of(call: &ToolCall, schema: &ToolSchema) -> Result<Self, String> {
-        let object = arguments::object(&call.arguments).map_err(|unusable| match unusable {
+        let object = arguments::parse_object(&call.arguments).map_err(|unusable| match unusable {
             Unusable::Oversized(bytes) => format!(
                 "The arguments had {bytes} bytes; at most {LONGEST_ARGUMENTS} are taken, and a command may have {LONGEST_COMMAND}. \
                  Write large files in several steps."
