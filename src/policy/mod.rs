@@ -10,4 +10,4 @@ mod token;
 
 pub use gate::{GateAnswer, Need, OpenWindow, Question, Refusal, gate};
 pub use scope::{Inventory, KnownGuest, KnownHost, Scope, Unknown, resolve_scope};
-pub use token::{EffectiveStep, Phrase, first_nonce, next_nonce, phrase_code, plan_digest, token};
+pub use token::{EffectiveStep, Phrase, TokenEvent, first_nonce, next_nonce, phrase_code, plan_digest, token};

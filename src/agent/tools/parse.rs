@@ -6,22 +6,29 @@ use std::{fmt::Display, ops::RangeInclusive};
 
 use serde_json::{Map, Value};
 
-use super::{LONGEST_COMMAND, LONGEST_READ, NAMES, Stream, ToolRequest, ToolSchema, schemas};
+use super::{LONGEST_READ, NAMES, Stream, ToolRequest, ToolSchema, schemas};
 use crate::{
-    agent::{
-        answer::clip,
-        arguments::{self, Unusable},
+    agent::arguments::{self, Unusable},
+    api::{
+        ContainerSpec, Risk, Target, TargetKind, ToolCall,
+        limits::{
+            LONGEST_ARGUMENTS, LONGEST_COMMAND, LONGEST_NAME, LONGEST_PLAN_TEXT, LONGEST_PURPOSE, MOST_EVIDENCE,
+            MOST_TIMEOUT_SECONDS,
+        },
+        text::shortened,
     },
-    api::{ContainerSpec, Risk, Target, TargetKind, ToolCall},
     container::{self, LONGEST_TEMPLATE},
 };
+
+/// Longest text of the model that is quoted in an error, in bytes.
+const LONGEST_QUOTE: usize = 120;
 
 /// Reads a call. The error is meant for the model: what is wrong and how to call right.
 pub fn parse(call: &ToolCall) -> Result<ToolRequest, String> {
     let Some(schema) = schemas().into_iter().find(|schema| schema.name == call.name) else {
         return Err(format!(
             "There is no tool {:?}. The tools are: {}. Nothing was run.",
-            clip(&call.name, 64),
+            shortened(&call.name, LONGEST_QUOTE),
             NAMES.join(", ")
         ));
     };
@@ -36,7 +43,7 @@ fn read(call: &ToolCall, schema: &ToolSchema) -> Result<ToolRequest, String> {
             command: arguments.command()?,
             purpose: arguments.purpose()?,
             declared_risk: arguments.risk()?,
-            timeout_seconds: arguments.number("timeout_seconds", 1, 7200)?,
+            timeout_seconds: arguments.number("timeout_seconds", 1, MOST_TIMEOUT_SECONDS)?,
         },
         "create_container" => ToolRequest::CreateContainer {
             host: arguments.host()?,
@@ -44,15 +51,17 @@ fn read(call: &ToolCall, schema: &ToolSchema) -> Result<ToolRequest, String> {
             purpose: arguments.purpose()?,
         },
         "read_output" => ToolRequest::ReadOutput {
-            execution: arguments.required_text("step", 253)?,
+            execution: arguments.required_text("step", LONGEST_NAME)?,
             stream: arguments.stream()?,
             offset: arguments.number("offset", 0, 1 << 40)?.unwrap_or(0),
             length: arguments.number("length", 1, LONGEST_READ)?.unwrap_or(LONGEST_READ),
         },
         "list_inventory" => ToolRequest::ListInventory,
-        "ask_operator" => ToolRequest::AskOperator { question: arguments.required_text("question", 16_384)? },
+        "ask_operator" => {
+            ToolRequest::AskOperator { question: arguments.required_text("question", LONGEST_PLAN_TEXT)? }
+        }
         _ => ToolRequest::Finish {
-            summary: arguments.required_text("summary", 16_384)?,
+            summary: arguments.required_text("summary", LONGEST_PLAN_TEXT)?,
             evidence: arguments.evidence()?,
         },
     })
@@ -76,20 +85,19 @@ struct Arguments(Map<String, Value>);
 
 impl Arguments {
     fn of(call: &ToolCall, schema: &ToolSchema) -> Result<Self, String> {
-        let object = arguments::object(&call.arguments).map_err(|unusable| match unusable {
+        let object = arguments::parse_object(&call.arguments).map_err(|unusable| match unusable {
             Unusable::Oversized(bytes) => format!(
-                "The arguments had {bytes} bytes; at most {} are taken, and a command may have {LONGEST_COMMAND}. \
-                 Write large files in several steps.",
-                arguments::LONGEST
+                "The arguments had {bytes} bytes; at most {LONGEST_ARGUMENTS} are taken, and a command may have {LONGEST_COMMAND}. \
+                 Write large files in several steps."
             ),
             Unusable::NotAnObject => "The arguments are not a JSON object.".to_owned(),
             Unusable::NotJson(why) => {
-                format!("The arguments are not valid JSON ({why}). They began with {:?}.", clip(&call.arguments, 120))
+                format!("The arguments are not valid JSON ({why}). They began with {:?}.", shortened(&call.arguments, LONGEST_QUOTE))
             }
         })?;
         let object: Map<String, Value> = object.into_iter().filter(|(_, value)| !value.is_null()).collect();
         if let Some(unknown) = object.keys().find(|name| schema.parameters["properties"].get(name.as_str()).is_none()) {
-            return Err(format!("There is no argument {:?}.", clip(unknown, 64)));
+            return Err(format!("There is no argument {:?}.", shortened(unknown, LONGEST_QUOTE)));
         }
         Ok(Self(object))
     }
@@ -98,7 +106,7 @@ impl Arguments {
         match self.0.get(name) {
             None => Ok(None),
             Some(Value::String(text)) if text.contains('\0') => Err(format!("{name} holds a NUL byte.")),
-            Some(Value::String(text)) => Ok(Some(clip(text, longest)).filter(|text| !text.trim().is_empty())),
+            Some(Value::String(text)) => Ok(Some(shortened(text, longest)).filter(|text| !text.trim().is_empty())),
             Some(_) => Err(format!("{name} has to be a string.")),
         }
     }
@@ -108,7 +116,7 @@ impl Arguments {
     }
 
     fn purpose(&self) -> Result<Option<String>, String> {
-        self.text("purpose", 1024)
+        self.text("purpose", LONGEST_PURPOSE)
     }
 
     fn command(&self) -> Result<String, String> {
@@ -188,7 +196,7 @@ impl Arguments {
     }
 
     fn evidence(&self) -> Result<Vec<String>, String> {
-        let wrong = || "evidence has to be a list of 1 to 16 step ids.".to_owned();
+        let wrong = || format!("evidence has to be a list of 1 to {MOST_EVIDENCE} step ids.");
         let list = match self.0.get("evidence") {
             Some(Value::Array(list)) => list.clone(),
             // A list that was written as JSON text, or a single id.
@@ -200,7 +208,8 @@ impl Arguments {
         };
         let ids: Option<Vec<String>> = list.iter().map(|id| id.as_str().map(|id| id.trim().to_owned())).collect();
         let ids = ids.ok_or_else(wrong)?;
-        let sound = (1..=16).contains(&ids.len()) && ids.iter().all(|id| !id.is_empty() && id.len() <= 253);
+        let sound =
+            (1..=MOST_EVIDENCE).contains(&ids.len()) && ids.iter().all(|id| !id.is_empty() && id.len() <= LONGEST_NAME);
         sound.then_some(ids).ok_or_else(wrong)
     }
 

@@ -11,9 +11,9 @@ use crate::{
     decide::{
         conditions::ApprovalState,
         grant::{Approved, plan_approval_command, window_for},
-        object::{annotation, namespace_and_name, uid},
+        object::{annotation, name, uid},
     },
-    policy::{OpenWindow, next_nonce, token},
+    policy::{OpenWindow, TokenEvent, next_nonce, token},
 };
 
 /// Most bytes of a wrong token that are repeated in a condition.
@@ -38,7 +38,7 @@ impl PlanDecider<'_> {
     }
 
     /// After this no token that was ever shown approves anything.
-    pub(super) fn rotate_nonce(&mut self, event: &str) {
+    pub(super) fn rotate_nonce(&mut self, event: TokenEvent) {
         let uid = uid(self.observed.plan);
         let approval = self.approval_mut();
         approval.last_handled = Some(approval.token.clone());
@@ -58,7 +58,7 @@ impl PlanDecider<'_> {
         if let Some(window) = self.open_windows.first() {
             return Some(PlanEffect::Revoke(window.name.clone()));
         }
-        self.rotate_nonce("denied");
+        self.rotate_nonce(TokenEvent::Denied);
         self.approval_mut().granted = None;
         self.status.window = None;
         self.status.blocked = None;
@@ -69,19 +69,19 @@ impl PlanDecider<'_> {
     /// Takes note of windows that opened or ended since the last decision.
     pub(super) fn note_windows(&mut self) {
         let Approval { digest, token, .. } = self.approval();
-        let current = window_name(namespace_and_name(self.observed.plan).1, &token);
+        let current = window_name(name(self.observed.plan), &token);
         let covers = |window: &&OpenWindow| window.class == WindowClass::Assent && window.digest == digest;
         let is_new = self.open_windows.iter().any(|window| covers(&window) && window.name == current);
         let last = self.open_windows.iter().filter(covers).max_by_key(|window| window.expires).cloned();
         if is_new {
-            self.rotate_nonce("granted");
+            self.rotate_nonce(TokenEvent::Granted);
             self.approval_mut().granted = Some(digest);
             self.status.start_time.get_or_insert(Time(self.observed.now));
             if matches!(self.status.phase, PlanPhase::Denied | PlanPhase::AwaitingApproval) {
                 self.status.phase = PlanPhase::Running;
             }
         } else if self.is_token_used(&current) {
-            self.rotate_nonce("spent");
+            self.rotate_nonce(TokenEvent::Used);
         }
         match last {
             Some(window) => {
@@ -109,7 +109,7 @@ impl PlanDecider<'_> {
         let Some(window) = self.status.window.take() else {
             return;
         };
-        self.rotate_nonce("ended");
+        self.rotate_nonce(TokenEvent::WindowEnded);
         let revoked =
             self.observed.windows.iter().any(|it| it.metadata.name.as_deref() == Some(&window.name) && it.spec.revoked);
         if revoked {
