@@ -9,7 +9,7 @@ use kube::{
     api::ListParams,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use oikos::api::{AutonomyWindow, Execution, ExecutionPhase, Message, Plan, PlanPhase, Role};
+use oikos::api::{AutonomyWindow, Execution, ExecutionPhase, Message, MessageKind, Plan, PlanPhase};
 use testbed::demo::{Options, down, up};
 
 /// Removes the demo whatever happens.
@@ -72,7 +72,7 @@ async fn the_main_job_succeeds_with_one_approval_and_every_failure_is_met_and_re
     assert!(proof.stdout.unwrap().text.contains("TypeType"), "the evidence is the service's own answer");
 
     let messages = Api::<Message>::namespaced(client, "demo").list(&ListParams::default()).await.unwrap().items;
-    assert!(messages.iter().all(|message| message.spec.role == Role::Agent), "nobody had to say anything");
+    assert!(messages.iter().all(|message| message.spec.kind == MessageKind::Turn), "nobody had to say anything");
     let mut sequences: Vec<_> = messages.iter().map(|message| message.spec.sequence).collect();
     sequences.sort_unstable();
     let expected: Vec<_> = (1..).take(sequences.len()).collect();

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use oikos::container::ContainerSpec;
 use oikos::steps::container::{
     ContainerOutcome, ContainerRefusal, ContainerReport, ContainerRequest, adopt_container, create_container,
 };
@@ -24,7 +25,20 @@ fn access(host: &Standin) -> HostAccess {
 }
 
 fn request(hostname: &str) -> ContainerRequest {
-    ContainerRequest { hostname: hostname.into(), ..ContainerRequest::default() }
+    request_with(hostname, ContainerSpec::default())
+}
+
+fn request_with(hostname: &str, container: ContainerSpec) -> ContainerRequest {
+    ContainerRequest {
+        container: ContainerSpec { hostname: hostname.into(), ..container },
+        tags: vec!["demo".into()],
+        start_within: Duration::from_secs(30),
+        timeout: Duration::from_secs(900),
+    }
+}
+
+fn assert_refused(report: &ContainerReport, expected: ContainerRefusal) {
+    assert_eq!(report.outcome, ContainerOutcome::Refused { reason: expected }, "{report:?}");
 }
 
 async fn create(runner: &Runner, host: &Standin, request: &ContainerRequest, id: &str) -> ContainerReport {
@@ -100,17 +114,13 @@ async fn a_container_is_created_once_and_steps_run_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_host_cannot_do_is_refused_with_what_it_has_and_a_lost_race_is_tried_again() {
+async fn what_a_host_cannot_do_is_refused_with_what_it_has() {
     let host = tokio::task::spawn_blocking(|| Standin::start().unwrap()).await.unwrap();
     let runner = Runner::new();
-    let cancel = CancellationToken::new();
-    let refused = |report: &ContainerReport, expected: ContainerRefusal| {
-        assert_eq!(report.outcome, ContainerOutcome::Refused { reason: expected }, "{report:?}");
-    };
 
-    let template = ContainerRequest { template: Some("ubuntu-24.04".into()), ..request("web") };
-    let report = create(&runner, &host, &template, "t-1").await;
-    refused(&report, ContainerRefusal::TemplateMissing);
+    let ubuntu = ContainerSpec { template: Some("ubuntu-24.04".into()), ..ContainerSpec::default() };
+    let report = create(&runner, &host, &request_with("web", ubuntu), "t-1").await;
+    assert_refused(&report, ContainerRefusal::TemplateMissing);
     assert!(
         report.detail.contains("debian-13-standard") && report.detail.contains("pveam download"),
         "{}",
@@ -119,46 +129,43 @@ async fn what_a_host_cannot_do_is_refused_with_what_it_has_and_a_lost_race_is_tr
 
     host.set_fault(&Fault::new(FaultKind::TemplateMissing)).unwrap();
     let report = create(&runner, &host, &request("web"), "t-2").await;
-    refused(&report, ContainerRefusal::TemplateMissing);
+    assert_refused(&report, ContainerRefusal::TemplateMissing);
     host.clear_faults();
 
-    let storage = ContainerRequest { storage: Some("nowhere".into()), ..request("web") };
-    let report = create(&runner, &host, &storage, "t-3").await;
-    refused(&report, ContainerRefusal::StorageMissing);
-    let invalid = ContainerRequest { hostname: "not a name".into(), ..request("web") };
-    refused(&create(&runner, &host, &invalid, "t-4").await, ContainerRefusal::InvalidRequest);
+    let nowhere = ContainerSpec { storage: Some("nowhere".into()), ..ContainerSpec::default() };
+    let report = create(&runner, &host, &request_with("web", nowhere), "t-3").await;
+    assert_refused(&report, ContainerRefusal::StorageMissing);
+    let report = create(&runner, &host, &request("not a name"), "t-4").await;
+    assert_refused(&report, ContainerRefusal::InvalidRequest);
     assert!(host.guests().is_empty());
 
     // Nothing was ever begun under this id: adopting it begins nothing.
     let brief = ContainerRequest { start_within: Duration::from_secs(1), ..request("web") };
-    let report = adopt_container(&runner, &access(&host), &brief, "t-5", &cancel).await;
+    let report = adopt_container(&runner, &access(&host), &brief, "t-5", &CancellationToken::new()).await;
     let never = ContainerOutcome::Failed { outcome: Outcome::NotStarted { reason: NotStarted::Fenced } };
     assert_eq!(report.outcome, never);
     assert!(host.guests().is_empty());
+    tokio::task::spawn_blocking(move || drop(host)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_race_for_a_number_is_tried_again_unless_the_number_was_asked_for() {
+    let host = tokio::task::spawn_blocking(|| Standin::start().unwrap()).await.unwrap();
+    let runner = Runner::new();
 
     // Another one takes the number in the moment between asking for it and using it.
     host.set_fault(&Fault::new(FaultKind::VmidTaken).times(1)).unwrap();
-    let report = create(&runner, &host, &request("web"), "t-6").await;
+    let web = ContainerSpec { on_boot: Some(true), ..ContainerSpec::default() };
+    let report = create(&runner, &host, &request_with("web", web), "t-6").await;
     assert_eq!(report.outcome, ContainerOutcome::Created, "{report:?}");
     let vmid = report.vmid.unwrap();
     let guests = host.guests();
     assert_eq!(guests.iter().find(|guest| guest.vmid == vmid).unwrap().hostname, "web");
     host.clear_faults();
 
-    let taken = ContainerRequest { vmid: Some(vmid), ..request("web2") };
-    refused(&create(&runner, &host, &taken, "t-7").await, ContainerRefusal::VmidTaken);
-    let keys = ContainerRequest {
-        ssh_public_keys: vec![
-            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8JE/wsQ7E3bN9TuJ6yJQ3Qm1dWxkCz3s0Y3vEmoWW3 a b".into(),
-        ],
-        tags: vec!["demo".into()],
-        onboot: Some(true),
-        start: false,
-        ..request("web3")
-    };
-    let report = create(&runner, &host, &keys, "t-8").await;
-    assert_eq!(report.outcome, ContainerOutcome::Created, "{report:?}");
-    assert!(host.guests().iter().any(|guest| guest.hostname == "web3" && !guest.running));
+    let taken = ContainerSpec { vmid: Some(vmid), ..ContainerSpec::default() };
+    let report = create(&runner, &host, &request_with("web2", taken), "t-7").await;
+    assert_refused(&report, ContainerRefusal::VmidTaken);
     tokio::task::spawn_blocking(move || drop(host)).await.unwrap();
 }
 

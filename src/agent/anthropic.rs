@@ -7,12 +7,12 @@ use serde_json::{
 };
 
 use super::{
-    answer::{Answer, WrittenCall},
     arguments,
-    entry::{CallResult, Entry, TurnRequest},
+    entry::{CallResult, Entry, ToolUse, TurnRequest},
     error::{ErrorCategory, ModelError},
-    openai::{last_call, string, unreadable},
+    raw_reply::{RawCall, RawReply},
     tools,
+    wire::{string_of, unreadable, unwritable},
 };
 use crate::api::{ToolCall, Usage};
 
@@ -57,8 +57,8 @@ pub(super) fn render(model: &str, request: &TurnRequest) -> Result<Vec<u8>, Mode
     }
     // A conversation with calls has to declare its tools; in the closing turn they may only not be chosen.
     let tool_choice = match request.tools {
-        true => json!({"type": "auto", "disable_parallel_tool_use": true}),
-        false => json!({"type": "none"}),
+        ToolUse::Offered => json!({"type": "auto", "disable_parallel_tool_use": true}),
+        ToolUse::Withheld => json!({"type": "none"}),
     };
     let body = Body {
         model,
@@ -66,9 +66,9 @@ pub(super) fn render(model: &str, request: &TurnRequest) -> Result<Vec<u8>, Mode
         system: json!([{"type": "text", "text": request.system, "cache_control": lasting}]),
         tools,
         tool_choice,
-        messages: turns(&request.entries).map_err(unreadable)?,
+        messages: turns(&request.entries).map_err(unwritable)?,
     };
-    serde_json::to_vec(&body).map_err(unreadable)
+    serde_json::to_vec(&body).map_err(unwritable)
 }
 
 fn turns(entries: &[Entry]) -> Result<Vec<Turn>, serde_json::Error> {
@@ -90,12 +90,17 @@ fn turns(entries: &[Entry]) -> Result<Vec<Turn>, serde_json::Error> {
     Ok(turns)
 }
 
+/// Where the last Assistant entry with calls stands.
+fn last_call(entries: &[Entry]) -> Option<usize> {
+    entries.iter().rposition(|entry| matches!(entry, Entry::Assistant { calls, .. } if !calls.is_empty()))
+}
+
 fn text_block(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
     to_raw_value(&json!({"type": "text", "text": text}))
 }
 
 fn result_block(result: &CallResult) -> Result<Box<RawValue>, serde_json::Error> {
-    let mut block = json!({"type": "tool_result", "tool_use_id": plain_id(&result.call_id), "content": result.text});
+    let mut block = json!({"type": "tool_result", "tool_use_id": accepted_id(&result.call_id), "content": result.text});
     if result.is_error {
         block["is_error"] = json!(true);
     }
@@ -122,9 +127,9 @@ fn assistant_blocks(
         let anchored = anchored && index + 1 == calls.len();
         to_raw_value(&Block {
             kind: "tool_use",
-            id: plain_id(&call.id),
+            id: accepted_id(&call.id),
             name: &call.name,
-            input: serde_json::from_str(arguments::replayed(&call.arguments))?,
+            input: serde_json::from_str(arguments::text_to_replay(&call.arguments))?,
             cache_control: anchored.then(|| json!({"type": "ephemeral"})),
         })
     };
@@ -144,7 +149,7 @@ fn assistant_blocks(
 }
 
 /// Ids of other providers may hold characters that this format does not take.
-fn plain_id(id: &str) -> String {
+fn accepted_id(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
@@ -173,7 +178,7 @@ struct Block<'a> {
 }
 
 /// The answer of a body that came with status 200.
-pub(super) fn parse(body: &str) -> Result<Answer, ModelError> {
+pub(super) fn parse(body: &str) -> Result<RawReply, ModelError> {
     let response: Response = serde_json::from_str(body).map_err(unreadable)?;
     if response.error.is_some_and(|error| !error.is_null()) {
         return Err(ModelError::from_error_body(body));
@@ -182,23 +187,23 @@ pub(super) fn parse(body: &str) -> Result<Answer, ModelError> {
         return Err(ModelError::new(ErrorCategory::Malformed, "the model server's answer has no content"));
     };
     let stop = response.stop_reason.as_deref();
-    let mut answer = Answer {
+    let mut reply = RawReply {
         cut: matches!(stop, Some("max_tokens" | "model_context_window_exceeded" | "length")),
         refused: stop == Some("refusal"),
-        model: string(response.model.as_ref()),
+        model: string_of(response.model.as_ref()),
         usage: response.usage.as_ref().and_then(usage),
-        ..Answer::default()
+        ..RawReply::default()
     };
-    read_blocks(content, &mut answer)?;
-    if answer.refused && answer.text.is_empty() {
+    read_blocks(content, &mut reply)?;
+    if reply.refused && reply.text.is_empty() {
         let details = response.stop_details.as_ref();
-        answer.text = details.and_then(|d| string(d.get("explanation"))).unwrap_or_default();
+        reply.text = details.and_then(|d| string_of(d.get("explanation"))).unwrap_or_default();
     }
-    answer.stop_reason = response.stop_reason;
-    Ok(answer)
+    reply.stop_reason = response.stop_reason;
+    Ok(reply)
 }
 
-fn read_blocks(content: Vec<Box<RawValue>>, answer: &mut Answer) -> Result<(), ModelError> {
+fn read_blocks(content: Vec<Box<RawValue>>, reply: &mut RawReply) -> Result<(), ModelError> {
     let last = content.len().saturating_sub(1);
     let (mut kept, mut simple, mut seen_call) = (Vec::new(), true, false);
     let mut texts = 0;
@@ -212,32 +217,32 @@ fn read_blocks(content: Vec<Box<RawValue>>, answer: &mut Answer) -> Result<(), M
                 }
                 simple &= !seen_call && texts == 0;
                 texts += 1;
-                if !answer.text.is_empty() {
-                    answer.text.push('\n');
+                if !reply.text.is_empty() {
+                    reply.text.push('\n');
                 }
-                answer.text.push_str(&text);
+                reply.text.push_str(&text);
                 kept.push(raw);
             }
             "tool_use" => {
-                let cut = answer.cut && index == last;
+                let cut = reply.cut && index == last;
                 let name = block.name.unwrap_or_default();
                 if cut || name.is_empty() {
                     continue;
                 }
                 seen_call = true;
-                kept.push(to_raw_value(&CallAt { call: answer.calls.len() }).map_err(unreadable)?);
+                kept.push(to_raw_value(&CallAt { call: reply.calls.len() }).map_err(unreadable)?);
                 let arguments = block.input.map_or("{}", RawValue::get).to_owned();
-                answer.calls.push(WrittenCall { id: block.id.unwrap_or_default(), name, arguments, cut });
+                reply.calls.push(RawCall { id: block.id.unwrap_or_default(), name, arguments, cut });
             }
             _ => {
-                answer.reasoning |= block.kind.contains("thinking");
+                reply.reasoning |= block.kind.contains("thinking");
                 simple = false;
                 kept.push(raw);
             }
         }
     }
     if !simple {
-        answer.opaque = Some(serde_json::to_string(&Opaque { anthropic: kept }).map_err(unreadable)?);
+        reply.opaque = Some(serde_json::to_string(&Opaque { anthropic: kept }).map_err(unreadable)?);
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, value::RawValue};
 
-/// Longest argument text that a Message holds, in characters.
-pub(super) const LONGEST: usize = 131_072;
+use crate::api::limits::LONGEST_ARGUMENTS;
+
 /// What stands in for longer ones; a JSON string, so that it can never be taken for arguments.
 const OVERSIZED: &str = "oversized arguments, bytes: ";
 
@@ -19,11 +19,11 @@ pub(super) enum Unusable {
 }
 
 /// The text to be stored for what a model wrote: as written where that is a JSON object, else repaired, else as written
-/// (cut at the bound), for [`object`] to complain about.
-pub(super) fn stored(written: &str) -> String {
+/// (cut at the bound), for [`parse_object`] to complain about.
+pub(super) fn text_to_store(written: &str) -> String {
     let text = written.trim();
-    if text.len() > LONGEST {
-        return oversized(text.len());
+    if text.len() > LONGEST_ARGUMENTS {
+        return size_note(text.len());
     }
     if text.is_empty() || text == "null" {
         return "{}".to_owned();
@@ -31,25 +31,25 @@ pub(super) fn stored(written: &str) -> String {
     if is_object(text) {
         return text.to_owned();
     }
-    [unwrapped(text), Some(escaped(text)), until_closed(text), until_closed(&escaped(text))]
+    [unquoted(text), Some(with_escaped_controls(text)), first_value(text), first_value(&with_escaped_controls(text))]
         .into_iter()
         .flatten()
-        .find(|repaired| repaired.len() <= LONGEST && is_object(repaired))
+        .find(|repaired| repaired.len() <= LONGEST_ARGUMENTS && is_object(repaired))
         .unwrap_or_else(|| text.to_owned())
 }
 
 /// What is stored instead of arguments of this many bytes.
-pub(super) fn oversized(bytes: usize) -> String {
+pub(super) fn size_note(bytes: usize) -> String {
     Value::String(format!("{OVERSIZED}{bytes}")).to_string()
 }
 
 /// Whether the text is a whole JSON object as it stands. Of an answer that was cut off, only such calls count.
-pub(super) fn is_whole(written: &str) -> bool {
+pub(super) fn is_whole_object(written: &str) -> bool {
     is_object(written.trim())
 }
 
 /// The arguments of a stored text.
-pub(super) fn object(stored: &str) -> Result<Map<String, Value>, Unusable> {
+pub(super) fn parse_object(stored: &str) -> Result<Map<String, Value>, Unusable> {
     match serde_json::from_str::<Value>(stored) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(Value::String(text)) if text.starts_with(OVERSIZED) => {
@@ -62,7 +62,7 @@ pub(super) fn object(stored: &str) -> Result<Map<String, Value>, Unusable> {
 
 /// What is sent back to the provider: the stored text where it is an object, else `{}`. Servers reject a whole
 /// conversation for one argument text that is not JSON.
-pub(super) fn replayed(stored: &str) -> &str {
+pub(super) fn text_to_replay(stored: &str) -> &str {
     if is_object(stored) { stored } else { "{}" }
 }
 
@@ -71,12 +71,12 @@ fn is_object(text: &str) -> bool {
 }
 
 /// An object that was written as a JSON string.
-fn unwrapped(text: &str) -> Option<String> {
+fn unquoted(text: &str) -> Option<String> {
     serde_json::from_str::<String>(text).ok()
 }
 
 /// Raw control characters inside strings, escaped; some models write line breaks as they are.
-fn escaped(text: &str) -> String {
+fn with_escaped_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut inside, mut backslash) = (false, false);
     for c in text.chars() {
@@ -93,7 +93,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// The text up to where its first object closes: some models write on after the last brace.
-fn until_closed(text: &str) -> Option<String> {
+fn first_value(text: &str) -> Option<String> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Box<RawValue>>();
     values.next()?.ok().map(|value| value.get().to_owned())
 }
@@ -116,21 +116,21 @@ mod tests {
             ("[1]", "[1]"),
         ];
         for (written, expected) in table {
-            assert_eq!(stored(written), expected, "{written:?}");
+            assert_eq!(text_to_store(written), expected, "{written:?}");
         }
     }
 
     #[test]
     fn what_is_replayed_is_always_an_object() {
         for text in [r#"{"a":1}"#, "{", "[1]", "\"x\"", "null"] {
-            assert!(is_object(replayed(text)), "{text:?}");
+            assert!(is_object(text_to_replay(text)), "{text:?}");
         }
     }
 
     #[test]
     fn oversized_arguments_are_named_with_their_size_and_not_kept() {
-        let kept = stored(&format!("{{\"command\":\"{}\"}}", "x".repeat(LONGEST)));
+        let kept = text_to_store(&format!("{{\"command\":\"{}\"}}", "x".repeat(LONGEST_ARGUMENTS)));
         assert!(kept.len() < 100);
-        assert_eq!(object(&kept), Err(Unusable::Oversized((LONGEST + 14).to_string())));
+        assert_eq!(parse_object(&kept), Err(Unusable::Oversized((LONGEST_ARGUMENTS + 14).to_string())));
     }
 }

@@ -2,15 +2,14 @@
 
 use std::fmt::Write;
 
-use super::answer::clip;
-use crate::api::{PlanPhase, Target};
+use crate::api::{PlanPhase, Target, text::shortened};
 
-/// Longest part of the goal that is repeated, in characters.
+/// Longest part of the goal that is repeated, in bytes.
 const LONGEST_GOAL: usize = 1500;
 
 /// The state of the plan at the time of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Context {
+pub struct TurnContext {
     /// Where the plan stands.
     pub phase: PlanPhase,
     /// Seconds until the approval ends; none when no window is open.
@@ -27,7 +26,7 @@ pub struct Context {
     pub budget: usize,
 }
 
-impl Default for Context {
+impl Default for TurnContext {
     fn default() -> Self {
         Self {
             phase: PlanPhase::Running,
@@ -67,7 +66,7 @@ impl KnownTarget {
     }
 }
 
-impl Context {
+impl TurnContext {
     /// The text to append. The goal is repeated because some servers silently drop the oldest part of a conversation.
     pub(super) fn render(&self, goal: Option<&str>) -> String {
         let mut text = format!("\n\n--- state of the plan, from the controller ---\nphase: {:?}; ", self.phase);
@@ -81,8 +80,7 @@ impl Context {
             let _ = write!(text, "\ntargets: {}", known.join(", "));
         }
         if let Some(goal) = goal {
-            let more = if goal.chars().count() > LONGEST_GOAL { " …" } else { "" };
-            let _ = write!(text, "\ngoal: {}{more}", clip(goal.trim(), LONGEST_GOAL));
+            let _ = write!(text, "\ngoal: {}", shortened(goal.trim(), LONGEST_GOAL));
         }
         if let Some(nudge) = &self.nudge {
             let _ = write!(text, "\n{nudge}");

@@ -1,6 +1,6 @@
 //! The transcript in neutral words: what both wire formats are rendered from and parsed into.
 
-use crate::api::{ToolCall, Usage};
+use crate::api::{BlockedReason, ToolCall, Usage};
 
 /// One entry of a transcript, oldest first. Results stand directly after the Assistant entry whose calls they answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +38,19 @@ pub struct TurnRequest {
     pub system: String,
     /// The transcript; the first and the newest entry are never Assistant.
     pub entries: Vec<Entry>,
-    /// False for the closing turn, in which the model may only speak.
-    pub tools: bool,
+    /// Whether the model may call tools.
+    pub tools: ToolUse,
     /// Tokens that the model may write.
     pub max_tokens: u32,
+}
+
+/// Whether a model may call tools in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolUse {
+    /// It may.
+    Offered,
+    /// It may only speak, as in the closing turn.
+    Withheld,
 }
 
 /// What a model answered, within the bounds of a Message.
@@ -82,15 +91,15 @@ pub enum ReplyKind {
 }
 
 impl ReplyKind {
-    /// A stable code, for notes and events.
-    pub fn code(self) -> &'static str {
+    /// The code of a note about an answer of this kind.
+    pub fn reason(self) -> BlockedReason {
         match self {
-            ReplyKind::Calls => "ReplyCalls",
-            ReplyKind::Text => "ReplyTextOnly",
-            ReplyKind::ReasoningOnly => "ReplyReasoningOnly",
-            ReplyKind::Empty => "ReplyEmpty",
-            ReplyKind::Refusal => "ReplyRefused",
-            ReplyKind::Cut => "ReplyCut",
+            ReplyKind::Calls => BlockedReason::ReplyCalls,
+            ReplyKind::Text => BlockedReason::ReplyTextOnly,
+            ReplyKind::ReasoningOnly => BlockedReason::ReplyReasoningOnly,
+            ReplyKind::Empty => BlockedReason::ReplyEmpty,
+            ReplyKind::Refusal => BlockedReason::ReplyRefused,
+            ReplyKind::Cut => BlockedReason::ReplyCut,
         }
     }
 }

@@ -6,6 +6,8 @@ use k8s_openapi::jiff::{Timestamp, fmt::rfc2822};
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
+use crate::api::BlockedReason;
+
 /// Longest text of a provider that is repeated in a message, in characters.
 const LONGEST: usize = 500;
 
@@ -57,41 +59,23 @@ pub enum ErrorCategory {
 }
 
 impl ErrorCategory {
-    /// All categories.
-    pub const ALL: [Self; 14] = [
-        Self::Misconfigured,
-        Self::Unauthorized,
-        Self::PaymentRequired,
-        Self::NotFound,
-        Self::BadRequest,
-        Self::ContextOverflow,
-        Self::ContentFiltered,
-        Self::RateLimited,
-        Self::Overloaded,
-        Self::ServerError,
-        Self::TimedOut,
-        Self::Unreachable,
-        Self::Redirected,
-        Self::Malformed,
-    ];
-
-    /// A stable label, for status, events and metrics.
-    pub fn label(self) -> &'static str {
+    /// The code of a note about a failure of this kind.
+    pub fn reason(self) -> BlockedReason {
         match self {
-            Self::Misconfigured => "ModelMisconfigured",
-            Self::Unauthorized => "ModelUnauthorized",
-            Self::PaymentRequired => "ModelPaymentRequired",
-            Self::NotFound => "ModelNotFound",
-            Self::BadRequest => "ModelBadRequest",
-            Self::ContextOverflow => "ModelContextOverflow",
-            Self::ContentFiltered => "ModelContentFiltered",
-            Self::RateLimited => "ModelRateLimited",
-            Self::Overloaded => "ModelOverloaded",
-            Self::ServerError => "ModelServerError",
-            Self::TimedOut => "ModelTimedOut",
-            Self::Unreachable => "ModelUnreachable",
-            Self::Redirected => "ModelRedirected",
-            Self::Malformed => "ModelMalformed",
+            Self::Misconfigured => BlockedReason::ModelMisconfigured,
+            Self::Unauthorized => BlockedReason::ModelUnauthorized,
+            Self::PaymentRequired => BlockedReason::ModelPaymentRequired,
+            Self::NotFound => BlockedReason::ModelNotFound,
+            Self::BadRequest => BlockedReason::ModelBadRequest,
+            Self::ContextOverflow => BlockedReason::ModelContextOverflow,
+            Self::ContentFiltered => BlockedReason::ModelContentFiltered,
+            Self::RateLimited => BlockedReason::ModelRateLimited,
+            Self::Overloaded => BlockedReason::ModelOverloaded,
+            Self::ServerError => BlockedReason::ModelServerError,
+            Self::TimedOut => BlockedReason::ModelTimedOut,
+            Self::Unreachable => BlockedReason::ModelUnreachable,
+            Self::Redirected => BlockedReason::ModelRedirected,
+            Self::Malformed => BlockedReason::ModelMalformed,
         }
     }
 
@@ -145,14 +129,14 @@ impl ModelError {
             cause = inner.source();
         }
         causes.dedup();
-        Self::new(category, format!("the model server did not answer: {}", shorten(&causes.join(": "))))
+        Self::new(category, format!("the model server did not answer: {}", one_line(&causes.join(": "))))
     }
 
     /// An answer with an error status.
     pub(super) fn from_answer(status: StatusCode, headers: &HeaderMap, body: &str) -> Self {
-        let (code, text) = describe(body);
-        let category = categorise(Some(status.as_u16()), &code, &text);
-        let said = if text.is_empty() { String::new() } else { format!(": {}", shorten(&text)) };
+        let error = ErrorBody::read(body);
+        let category = categorise(Some(status.as_u16()), &error);
+        let said = if error.text.is_empty() { String::new() } else { format!(": {}", one_line(&error.text)) };
         let mut error = Self::new(category, format!("the model server answered {}{said}", status.as_u16()));
         error.retry_after = retry_after(headers);
         if header(headers, "x-should-retry") == Some("false") {
@@ -163,9 +147,9 @@ impl ModelError {
 
     /// An error object inside a successful answer.
     pub(super) fn from_error_body(body: &str) -> Self {
-        let (code, text) = describe(body);
-        let category = categorise(code.parse().ok(), &code, &text);
-        Self::new(category, format!("the model server answered 200 with an error: {}", shorten(&text)))
+        let error = ErrorBody::read(body);
+        let category = categorise(error.code.parse().ok(), &error);
+        Self::new(category, format!("the model server answered 200 with an error: {}", one_line(&error.text)))
     }
 
     /// The same with every occurrence of `secret` taken out.
@@ -177,26 +161,37 @@ impl ModelError {
     }
 }
 
-/// Code (or type) and text of an error body, in the dialects that servers use.
-fn describe(body: &str) -> (String, String) {
-    let Ok(value) = serde_json::from_str::<Value>(body.trim()) else {
-        return (String::new(), body.trim().to_owned());
-    };
-    let error = value.get("error").unwrap_or(&value);
-    if let Value::String(text) = error {
-        return (String::new(), text.clone());
-    }
-    let word = |name: &str| match error.get(name) {
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(Value::Number(number)) => Some(number.to_string()),
-        _ => None,
-    };
-    let code = word("code").or_else(|| word("type")).unwrap_or_default();
-    (code, word("message").or_else(|| word("detail")).unwrap_or_else(|| body.trim().to_owned()))
+/// An error body, in the dialects that servers use.
+struct ErrorBody {
+    /// Its code or type; empty if there is none.
+    code: String,
+    /// What it says.
+    text: String,
 }
 
-fn categorise(status: Option<u16>, code: &str, text: &str) -> ErrorCategory {
-    let said = format!("{code} {text}").to_lowercase();
+impl ErrorBody {
+    fn read(body: &str) -> Self {
+        let body = body.trim();
+        let uncoded = |text: &str| Self { code: String::new(), text: text.to_owned() };
+        let Ok(value) = serde_json::from_str::<Value>(body) else { return uncoded(body) };
+        let error = value.get("error").unwrap_or(&value);
+        if let Value::String(text) = error {
+            return uncoded(text);
+        }
+        let field = |name: &str| match error.get(name) {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            _ => None,
+        };
+        Self {
+            code: field("code").or_else(|| field("type")).unwrap_or_default(),
+            text: field("message").or_else(|| field("detail")).unwrap_or_else(|| body.to_owned()),
+        }
+    }
+}
+
+fn categorise(status: Option<u16>, error: &ErrorBody) -> ErrorCategory {
+    let said = format!("{} {}", error.code, error.text).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     if says(&[
         "prompt is too long",
@@ -254,7 +249,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// At most [`LONGEST`] characters, head and tail, on one line.
-fn shorten(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let line: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     if line.len() <= LONGEST {
         return line.into_iter().collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{Execution, ExecutionPhase, Message, Risk, Role, names::execution_name};
+use crate::api::{Execution, ExecutionPhase, Message, MessageKind, Risk, names::execution_name};
 
 /// What an ordinary turn weighs, in quarters of an iteration.
 pub const FULL_TURN: u32 = 4;
@@ -11,7 +11,7 @@ pub const FULL_TURN: u32 = 4;
 /// a step without one yet counts in full. Messages that are not turns weigh nothing.
 pub fn turn_weight(plan: &str, message: &Message, executions: &BTreeMap<String, Execution>) -> u32 {
     let spec = &message.spec;
-    if spec.role != Role::Agent {
+    if !spec.kind.is_turn() {
         return 0;
     }
     let reads = |(index, name): (usize, &str)| match name {
@@ -36,7 +36,7 @@ pub fn iterations(plan: &str, messages: &[Message], executions: &BTreeMap<String
 /// between do not count; a success or another outcome of the same command ends the row. `ordered`: oldest first, only
 /// steps that ended.
 pub fn identical_failures(ordered: &[&Execution]) -> u32 {
-    let Some(newest) = ordered.last().filter(|execution| failed(execution)) else { return 0 };
+    let Some(newest) = ordered.last().filter(|execution| counts_as_failure(execution)) else { return 0 };
     let same = |execution: &&&Execution| {
         execution.spec.target == newest.spec.target
             && execution.spec.run == newest.spec.run
@@ -48,8 +48,8 @@ pub fn identical_failures(ordered: &[&Execution]) -> u32 {
 
 /// How many turns in a row, up to the newest, made no call. The operator's words end the row.
 pub fn text_only_streak(messages: &[Message]) -> u32 {
-    let turns = messages.iter().rev().filter(|message| message.spec.role != Role::System);
-    let row = turns.take_while(|message| message.spec.role == Role::Agent && message.spec.tool_calls.is_empty());
+    let turns = messages.iter().rev().filter(|message| message.spec.kind != MessageKind::Note);
+    let row = turns.take_while(|message| message.spec.kind.is_turn() && message.spec.tool_calls.is_empty());
     u32::try_from(row.count()).unwrap_or(u32::MAX)
 }
 
@@ -59,7 +59,7 @@ fn outcome(execution: &Execution) -> Option<(ExecutionPhase, Option<i32>, Option
 }
 
 /// What the agent may be going round in circles about. A person's no and the end of a window are not of its making.
-fn failed(execution: &Execution) -> bool {
+fn counts_as_failure(execution: &Execution) -> bool {
     let phase = execution.status.as_ref().map(|status| status.phase);
     matches!(
         phase,

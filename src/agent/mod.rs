@@ -4,7 +4,6 @@
 //! resources but no Kubernetes client, and writes nothing: the controller stores its answers as Messages and carries
 //! out its calls as Executions. Invariant: nothing here can approve, widen or lower anything.
 
-mod answer;
 mod anthropic;
 mod arguments;
 mod context;
@@ -15,13 +14,15 @@ pub mod limits;
 mod model;
 mod openai;
 pub mod prompt;
+mod raw_reply;
 mod result;
 pub mod tools;
 pub mod transcript;
+mod wire;
 
 pub use crate::api::names::{execution_name, message_name};
-pub use context::{Context, KnownTarget};
-pub use entry::{CallResult, Entry, Reply, ReplyKind, TurnRequest};
+pub use context::{KnownTarget, TurnContext};
+pub use entry::{CallResult, Entry, Reply, ReplyKind, ToolUse, TurnRequest};
 pub use error::{ErrorCategory, ModelError};
 pub use finish::check_finish;
 pub use model::Model;

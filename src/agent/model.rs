@@ -27,8 +27,7 @@ pub struct Model {
     endpoint: String,
     provider: Provider,
     name: String,
-    deepseek: bool,
-    official_openai: bool,
+    dialect: openai::Dialect,
     key: Option<String>,
     headers: HeaderMap,
 }
@@ -59,8 +58,10 @@ impl Model {
             client,
             provider: spec.provider,
             name: spec.model.clone(),
-            deepseek: host.contains("deepseek") || spec.model.to_lowercase().contains("deepseek"),
-            official_openai: host.ends_with("openai.com") || host.ends_with("openai.azure.com"),
+            dialect: openai::Dialect {
+                deepseek: host.contains("deepseek") || spec.model.to_lowercase().contains("deepseek"),
+                official: host.ends_with("openai.com") || host.ends_with("openai.azure.com"),
+            },
             endpoint,
             key,
             headers,
@@ -69,22 +70,23 @@ impl Model {
 
     /// Asks once.
     pub async fn ask(&self, request: &TurnRequest) -> Result<Reply, ModelError> {
-        let answer = match self.provider {
+        let reply = match self.provider {
             Provider::Anthropic => anthropic::parse(&self.post(anthropic::render(&self.name, request)?).await?),
-            Provider::OpenAI => {
-                let dialect = openai::Dialect { deepseek: self.deepseek, official: self.official_openai };
-                openai::parse(&self.post(openai::render(&self.name, dialect, request)?).await?)
-            }
+            Provider::OpenAI => openai::parse(&self.post(openai::render(&self.name, self.dialect, request)?).await?),
         };
-        answer.map(|answer| answer.into_reply(&used_ids(&request.entries), request)).map_err(|error| self.clean(error))
+        reply
+            .map(|reply| reply.into_reply(&used_ids(&request.entries), request))
+            .map_err(|error| self.without_key(error))
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<String, ModelError> {
         let sent = self.client.post(&self.endpoint).headers(self.headers.clone()).body(body).send().await;
-        let mut response = sent.map_err(|error| self.clean(ModelError::from_transport(error)))?;
+        let mut response = sent.map_err(|error| self.without_key(ModelError::from_transport(error)))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.clean(ModelError::from_transport(error)))? {
+        while let Some(chunk) =
+            response.chunk().await.map_err(|error| self.without_key(ModelError::from_transport(error)))?
+        {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > LARGEST_ANSWER {
                 let what = format!("the model server's answer is larger than {LARGEST_ANSWER} bytes");
@@ -95,10 +97,10 @@ impl Model {
         if status == StatusCode::OK {
             return Ok(text);
         }
-        Err(self.clean(ModelError::from_answer(status, &headers, &text)))
+        Err(self.without_key(ModelError::from_answer(status, &headers, &text)))
     }
 
-    fn clean(&self, error: ModelError) -> ModelError {
+    fn without_key(&self, error: ModelError) -> ModelError {
         error.without(self.key.as_deref())
     }
 }

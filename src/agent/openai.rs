@@ -9,11 +9,12 @@ use serde_json::{
 };
 
 use super::{
-    answer::{Answer, WrittenCall},
     arguments,
-    entry::{Entry, TurnRequest},
+    entry::{Entry, ToolUse, TurnRequest},
     error::{ErrorCategory, ModelError},
+    raw_reply::{RawCall, RawReply},
     tools,
+    wire::{string_of, unreadable, unwritable},
 };
 use crate::api::{ToolCall, Usage};
 
@@ -32,13 +33,13 @@ pub(super) struct Dialect {
     pub official: bool,
 }
 
-/// One message, by field; raw values, so that replayed fields keep their bytes.
-type Turn = BTreeMap<String, Box<RawValue>>;
+/// A JSON object by field; raw values, so that replayed fields keep their bytes.
+type Fields = BTreeMap<String, Box<RawValue>>;
 
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Turn>,
+    messages: Vec<Fields>,
     #[serde(flatten)]
     rest: Map<String, Value>,
 }
@@ -46,7 +47,7 @@ struct Body<'a> {
 /// What a Message keeps of an answer: message fields, and fields of its calls by index.
 #[derive(Default, Serialize, Deserialize)]
 struct Opaque {
-    openai: Turn,
+    openai: Fields,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     calls: BTreeMap<usize, Box<RawValue>>,
 }
@@ -56,7 +57,7 @@ pub(super) fn render(model: &str, dialect: Dialect, request: &TurnRequest) -> Re
     let mut rest = Map::new();
     let limit = if dialect.official { "max_completion_tokens" } else { "max_tokens" };
     rest.insert(limit.to_owned(), json!(request.max_tokens));
-    if request.tools {
+    if request.tools == ToolUse::Offered {
         let functions = tools::schemas().into_iter().map(|tool| {
             json!({"type": "function", "function":
                 {"name": tool.name, "description": tool.description, "parameters": tool.parameters}})
@@ -64,35 +65,35 @@ pub(super) fn render(model: &str, dialect: Dialect, request: &TurnRequest) -> Re
         rest.insert("tools".to_owned(), functions.collect());
         rest.insert("parallel_tool_calls".to_owned(), json!(false));
     }
-    let mut messages = vec![spoken("system", &request.system).map_err(unreadable)?];
+    let mut messages = vec![message("system", &request.system).map_err(unwritable)?];
     for entry in &request.entries {
         match entry {
-            Entry::User(text) => messages.push(spoken("user", text).map_err(unreadable)?),
+            Entry::User(text) => messages.push(message("user", text).map_err(unwritable)?),
             Entry::Results(results) => {
                 for result in results {
-                    let mut turn = spoken("tool", &result.text).map_err(unreadable)?;
-                    turn.insert("tool_call_id".to_owned(), to_raw_value(&result.call_id).map_err(unreadable)?);
-                    messages.push(turn);
+                    let mut fields = message("tool", &result.text).map_err(unwritable)?;
+                    fields.insert("tool_call_id".to_owned(), to_raw_value(&result.call_id).map_err(unwritable)?);
+                    messages.push(fields);
                 }
             }
             Entry::Assistant { text, calls, opaque } => {
-                messages.push(assistant(dialect, text, calls, opaque.as_deref()).map_err(unreadable)?);
+                messages.push(assistant_message(dialect, text, calls, opaque.as_deref()).map_err(unwritable)?);
             }
         }
     }
-    serde_json::to_vec(&Body { model, messages, rest }).map_err(unreadable)
+    serde_json::to_vec(&Body { model, messages, rest }).map_err(unwritable)
 }
 
-fn spoken(role: &str, content: &str) -> Result<Turn, serde_json::Error> {
-    Ok(Turn::from([("role".to_owned(), to_raw_value(role)?), ("content".to_owned(), to_raw_value(content)?)]))
+fn message(role: &str, content: &str) -> Result<Fields, serde_json::Error> {
+    Ok(Fields::from([("role".to_owned(), to_raw_value(role)?), ("content".to_owned(), to_raw_value(content)?)]))
 }
 
-fn assistant(
+fn assistant_message(
     dialect: Dialect,
     text: &str,
     calls: &[ToolCall],
     opaque: Option<&str>,
-) -> Result<Turn, serde_json::Error> {
+) -> Result<Fields, serde_json::Error> {
     let kept: Opaque = opaque.and_then(|opaque| serde_json::from_str(opaque).ok()).unwrap_or_default();
     let mut turn = kept.openai;
     turn.insert("role".to_owned(), to_raw_value("assistant")?);
@@ -103,8 +104,8 @@ fn assistant(
         return Ok(turn);
     }
     let rendered = calls.iter().enumerate().map(|(index, call)| {
-        let function = json!({"name": call.name, "arguments": arguments::replayed(&call.arguments)});
-        let mut fields = Turn::from([
+        let function = json!({"name": call.name, "arguments": arguments::text_to_replay(&call.arguments)});
+        let mut fields = Fields::from([
             ("id".to_owned(), to_raw_value(&call.id)?),
             ("type".to_owned(), to_raw_value("function")?),
             ("function".to_owned(), to_raw_value(&function)?),
@@ -136,7 +137,7 @@ struct Choice {
 }
 
 /// The answer of a body that came with status 200.
-pub(super) fn parse(body: &str) -> Result<Answer, ModelError> {
+pub(super) fn parse(body: &str) -> Result<RawReply, ModelError> {
     let response: Response = serde_json::from_str(body).map_err(unreadable)?;
     if response.error.is_some_and(|error| !error.is_null()) {
         return Err(ModelError::from_error_body(body));
@@ -144,72 +145,74 @@ pub(super) fn parse(body: &str) -> Result<Answer, ModelError> {
     let Some(choices) = response.choices else {
         return Err(ModelError::new(ErrorCategory::Malformed, "the model server's answer has no choices"));
     };
-    let (model, usage) = (string(response.model.as_ref()), response.usage.as_ref().and_then(usage));
-    let mut answer = Answer { model, usage, ..Answer::default() };
-    let Some(choice) = choices.into_iter().next() else { return Ok(answer) };
-    answer.stop_reason = string(choice.finish_reason.as_ref());
-    let stop = answer.stop_reason.as_deref();
-    answer.cut = matches!(stop, Some("length" | "model_length" | "max_tokens"));
-    answer.refused = matches!(stop, Some("content_filter" | "refusal"));
+    let (model, usage) = (string_of(response.model.as_ref()), response.usage.as_ref().and_then(usage));
+    let mut reply = RawReply { model, usage, ..RawReply::default() };
+    let Some(choice) = choices.into_iter().next() else { return Ok(reply) };
+    reply.stop_reason = string_of(choice.finish_reason.as_ref());
+    let stop = reply.stop_reason.as_deref();
+    reply.cut = matches!(stop, Some("length" | "model_length" | "max_tokens"));
+    reply.refused = matches!(stop, Some("content_filter" | "refusal"));
     if let Some(message) = choice.message {
-        read_message(message, &mut answer)?;
+        read_message(message, &mut reply)?;
     }
-    Ok(answer)
+    Ok(reply)
 }
 
-fn read_message(mut message: Turn, answer: &mut Answer) -> Result<(), ModelError> {
+fn read_message(mut message: Fields, reply: &mut RawReply) -> Result<(), ModelError> {
     let field = |name: &str| message.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-    answer.text = field("content").map(|content| spoken_text(&content)).unwrap_or_default();
-    if let Some(refusal) = field("refusal").and_then(|refusal| string(Some(&refusal))).filter(|text| !text.is_empty()) {
-        answer.refused = true;
-        answer.text = refusal;
+    reply.text = field("content").map(|content| content_text(&content)).unwrap_or_default();
+    if let Some(refusal) =
+        field("refusal").and_then(|refusal| string_of(Some(&refusal))).filter(|text| !text.is_empty())
+    {
+        reply.refused = true;
+        reply.text = refusal;
     }
-    let written: Vec<Turn> = message
+    let written: Vec<Fields> = message
         .get("tool_calls")
-        .map(|raw| serde_json::from_str::<Option<Vec<Turn>>>(raw.get()))
+        .map(|raw| serde_json::from_str::<Option<Vec<Fields>>>(raw.get()))
         .transpose()
         .map_err(unreadable)?
         .flatten()
         .unwrap_or_default();
     let mut opaque = Opaque::default();
     for fields in written {
-        let Some(call) = written_call(&fields, answer.cut) else { continue };
+        let Some(call) = raw_call(&fields, reply.cut) else { continue };
         if call.cut {
             continue;
         }
         if let Some(extra) = fields.get(REPLAYED_IN_CALL).filter(|raw| raw.get() != "null") {
-            opaque.calls.insert(answer.calls.len(), extra.clone());
+            opaque.calls.insert(reply.calls.len(), extra.clone());
         }
-        answer.calls.push(call);
+        reply.calls.push(call);
     }
     for name in REPLAYED {
         if let Some(raw) = message.remove(name).filter(|raw| raw.get() != "null") {
-            answer.reasoning |= !matches!(raw.get(), "\"\"" | "[]");
+            reply.reasoning |= !matches!(raw.get(), "\"\"" | "[]");
             opaque.openai.insert(name.to_owned(), raw);
         }
     }
     if !opaque.openai.is_empty() || !opaque.calls.is_empty() {
-        answer.opaque = Some(serde_json::to_string(&opaque).map_err(unreadable)?);
+        reply.opaque = Some(serde_json::to_string(&opaque).map_err(unreadable)?);
     }
     Ok(())
 }
 
 /// None for a call without a function's name, as some proxies append them.
-fn written_call(fields: &Turn, cut: bool) -> Option<WrittenCall> {
+fn raw_call(fields: &Fields, cut: bool) -> Option<RawCall> {
     let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
-    let function: Turn = serde_json::from_str(fields.get("function")?.get()).ok()?;
+    let function: Fields = serde_json::from_str(fields.get("function")?.get()).ok()?;
     let name = value(function.get("name")?)?.as_str()?.trim().to_owned();
     let arguments = match function.get("arguments") {
         Some(raw) => value(raw)?.as_str().map_or_else(|| raw.get().to_owned(), str::to_owned),
         None => String::new(),
     };
     let id = fields.get("id").and_then(|raw| value(raw)?.as_str().map(str::to_owned)).unwrap_or_default();
-    let cut = cut && !arguments::is_whole(&arguments);
-    (!name.is_empty()).then_some(WrittenCall { id, name, arguments, cut })
+    let cut = cut && !arguments::is_whole_object(&arguments);
+    (!name.is_empty()).then_some(RawCall { id, name, arguments, cut })
 }
 
 /// A content that is text, or a list of parts with text.
-fn spoken_text(content: &Value) -> String {
+fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
@@ -228,19 +231,4 @@ fn usage(usage: &Value) -> Option<Usage> {
             .or_else(|| count("/prompt_cache_hit_tokens"))
             .unwrap_or(0),
     })
-}
-
-/// A string, where there is one.
-pub(super) fn string(value: Option<&Value>) -> Option<String> {
-    value.and_then(Value::as_str).map(str::to_owned)
-}
-
-/// Where the last Assistant entry with calls stands.
-pub(super) fn last_call(entries: &[Entry]) -> Option<usize> {
-    entries.iter().rposition(|entry| matches!(entry, Entry::Assistant { calls, .. } if !calls.is_empty()))
-}
-
-/// An answer that is not the JSON that it should be.
-pub(super) fn unreadable(error: serde_json::Error) -> ModelError {
-    ModelError::new(ErrorCategory::Malformed, format!("the model server's answer cannot be read: {error}"))
 }

@@ -5,20 +5,22 @@
 
 use std::fmt::Write;
 
-use sha2::{Digest, Sha256};
+use super::entry::CallResult;
+use crate::api::{Execution, ExecutionPhase, ExecutionStatus, Output, digest::short_sha256, text::shortened};
 
-use super::{answer::clip, entry::CallResult};
-use crate::api::{Execution, ExecutionPhase, ExecutionStatus, Output};
-
-/// Longest command that is repeated in a result, in characters; the call itself holds all of it.
-const LONGEST_COMMAND: usize = 600;
+/// Longest command that is repeated in a result, in bytes; the call itself holds all of it.
+const LONGEST_SHOWN_COMMAND: usize = 600;
+/// The same in the short form of a result.
+const LONGEST_COMMAND_IN_SHORT: usize = 200;
+/// Hexadecimal digits of the mark around untrusted output.
+const MARK_DIGITS: usize = 12;
 
 /// The result of a step that ended.
 pub fn render_result(execution: &Execution) -> CallResult {
     let status = execution.status.clone().unwrap_or_default();
     let mut text = String::new();
     let _ = writeln!(text, "target: {}", execution.spec.target);
-    let _ = writeln!(text, "{}", action(execution, LONGEST_COMMAND));
+    let _ = writeln!(text, "{}", action(execution, LONGEST_SHOWN_COMMAND));
     let _ = writeln!(text, "{}", outcome(execution, &status));
     if let Some(message) = status.message.as_deref().filter(|message| !message.is_empty()) {
         let _ = writeln!(text, "message: {message}");
@@ -50,7 +52,7 @@ pub(super) fn render_short(execution: &Execution) -> String {
     format!(
         "target: {}\n{}\n{}\noutput left out here to save room; read_output shows it\nstep: {}",
         execution.spec.target,
-        action(execution, 200),
+        action(execution, LONGEST_COMMAND_IN_SHORT),
         outcome(execution, &status),
         execution.metadata.name.as_deref().unwrap_or_default()
     )
@@ -58,9 +60,9 @@ pub(super) fn render_short(execution: &Execution) -> String {
 
 fn action(execution: &Execution, longest: usize) -> String {
     if let Some(run) = &execution.spec.run {
-        let all = run.command.chars().count();
-        let more = if all > longest { format!(" … ({all} characters in all)") } else { String::new() };
-        return format!("command: {}{more}", clip(&run.command, longest));
+        let all = run.command.len();
+        let more = if all > longest { format!(" ({all} bytes in all)") } else { String::new() };
+        return format!("command: {}{more}", shortened(&run.command, longest));
     }
     let hostname = execution.spec.create_container.as_ref().map(|container| container.hostname.as_str());
     format!("command: create_container {}", hostname.unwrap_or_default())
@@ -135,8 +137,7 @@ pub fn untrusted(step: &str, name: &str, text: &str) -> String {
 }
 
 fn mark(step: &str, name: &str, text: &str) -> String {
-    let digest = Sha256::new().chain_update(step).chain_update(name).chain_update(text).finalize();
-    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    short_sha256([step, name, text].concat().as_bytes(), MARK_DIGITS)
 }
 
 fn left_out(output: Option<&Output>) -> i64 {

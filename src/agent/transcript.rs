@@ -1,21 +1,22 @@
 //! From a plan's Messages and Executions to what the model is sent. Pure.
 //!
 //! Invariant: everything but the newest entry depends on immutable objects only, so that the provider's cache of the
-//! prefix holds; what changes from turn to turn is the [`Context`], at the very end of the newest entry.
+//! prefix holds; what changes from turn to turn is the [`TurnContext`], at the very end of the newest entry.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use super::{
-    answer::clip,
-    context::Context,
+    context::TurnContext,
     entry::{CallResult, Entry},
     prompt,
     result::{render_result, render_short},
 };
-use crate::api::{Execution, Message, Plan, PlanStep, Risk, Role, names::execution_name};
+use crate::api::{Execution, Message, MessageKind, Plan, PlanStep, Risk, names::execution_name, text::shortened};
 
-/// Longest declared command that is shown, in characters.
-const LONGEST_STEP: usize = 8192;
+/// Longest declared command that is shown, in bytes.
+const LONGEST_DECLARED_COMMAND: usize = 8192;
+/// Longest short form of an answer that the controller gave, in bytes.
+const LONGEST_SHORT_ANSWER: usize = 400;
 /// Results are shortened this many at a time, so that the prefix stays the same for several turns.
 const SHORTEN_BY: usize = 8;
 /// The newest results that are never shortened.
@@ -24,7 +25,7 @@ const KEEP_NEWEST: usize = 2;
 /// A call that has no result yet: the model is not to be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call_id} of message {sequence} has no result yet")]
-pub struct Missing {
+pub struct MissingResult {
     /// The sequence of the Message that holds the call.
     pub sequence: u32,
     /// The call's id.
@@ -41,57 +42,53 @@ pub fn entries(
     plan: &Plan,
     messages: &[Message],
     executions: &BTreeMap<String, Execution>,
-    context: &Context,
-) -> Result<Vec<Entry>, Missing> {
+    context: &TurnContext,
+) -> Result<Vec<Entry>, MissingResult> {
     let name = plan.metadata.name.as_deref().unwrap_or_default();
     let mut messages: Vec<&Message> = messages.iter().collect();
     messages.sort_by_key(|message| {
         let made = message.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        (message.spec.sequence, message.spec.role == Role::Operator, made, message.metadata.name.clone())
+        (message.spec.sequence, message.spec.kind == MessageKind::Answer, made, message.metadata.name.clone())
     });
-    let mut drafts = Drafts { list: vec![Draft::User(opening(plan))] };
+    let mut drafts = Drafts { list: vec![Draft::User(first_entry(plan))] };
     let mut answered: Vec<Option<&str>> = Vec::new();
     for message in &messages {
         let spec = &message.spec;
-        match spec.role {
-            Role::System if is_told(spec.stop_reason.as_deref()) => {
-                drafts.user(format!("Note of the controller: {}", spec.text));
-            }
-            Role::System => {}
-            Role::Operator if answered.contains(&message.metadata.name.as_deref()) => {}
-            Role::Operator => drafts.user(format!("The operator says:\n{}", spec.text)),
-            Role::Agent if spec.text.trim().is_empty() && spec.tool_calls.is_empty() => {}
-            Role::Agent => {
-                drafts.after_speech();
+        match spec.kind {
+            MessageKind::Note => {}
+            MessageKind::Answer if answered.contains(&message.metadata.name.as_deref()) => {}
+            MessageKind::Answer => drafts.push_user_text(format!("The operator says:\n{}", spec.text)),
+            MessageKind::Turn | MessageKind::ClosingTurn
+                if spec.text.trim().is_empty() && spec.tool_calls.is_empty() => {}
+            MessageKind::Turn | MessageKind::ClosingTurn => {
+                drafts.remind_after_words();
                 drafts.list.push(Draft::Assistant(Entry::Assistant {
                     text: spec.text.clone(),
                     calls: spec.tool_calls.clone(),
                     opaque: spec.opaque.clone(),
                 }));
                 if !spec.tool_calls.is_empty() {
-                    drafts.list.push(Draft::Results(results(name, message, &messages, executions, &mut answered)?));
+                    drafts.list.push(Draft::Results(results_of(name, message, &messages, executions, &mut answered)?));
                 }
             }
         }
     }
-    drafts.after_speech();
+    drafts.remind_after_words();
     drafts.shorten(context.budget);
-    Ok(finish(drafts, plan, context))
-}
-
-/// The code of a System note that is for the model as well.
-pub const TOLD: &str = "ToldToAgent";
-
-/// Whether a System note is for the model as well. All others are for people: they stand for turns that failed.
-pub fn is_told(code: Option<&str>) -> bool {
-    code.is_none_or(|code| code == TOLD)
+    Ok(with_state(drafts, plan, context))
 }
 
 /// What an entry will be, with its short form where it has one.
 enum Draft {
     User(String),
     Assistant(Entry),
-    Results(Vec<(CallResult, String)>),
+    Results(Vec<DraftResult>),
+}
+
+/// The result of a call, and what stands in its place once room is needed.
+struct DraftResult {
+    whole: CallResult,
+    short: String,
 }
 
 struct Drafts {
@@ -100,7 +97,7 @@ struct Drafts {
 
 impl Drafts {
     /// Words that are not the model's; they join the ones before, since many servers want turns to alternate.
-    fn user(&mut self, text: String) {
+    fn push_user_text(&mut self, text: String) {
         match self.list.last_mut() {
             Some(Draft::User(before)) => {
                 before.push_str("\n\n");
@@ -111,16 +108,16 @@ impl Drafts {
     }
 
     /// A turn of words only is answered by the reminder that a tool is needed.
-    fn after_speech(&mut self) {
+    fn remind_after_words(&mut self) {
         if let Some(Draft::Assistant(_)) = self.list.last() {
-            self.list.push(Draft::User(prompt::NO_CALL.to_owned()));
+            self.list.push(Draft::User(prompt::NO_TOOL_CALLED.to_owned()));
         }
     }
 
     /// Shortens the oldest results until the whole has at most `budget` bytes or nothing is left to shorten.
     fn shorten(&mut self, budget: usize) {
         let mut total: usize = self.list.iter().map(Draft::bytes).sum();
-        let mut results: Vec<&mut (CallResult, String)> = self
+        let mut results: Vec<&mut DraftResult> = self
             .list
             .iter_mut()
             .filter_map(|draft| match draft {
@@ -132,10 +129,10 @@ impl Drafts {
         let most = results.len().saturating_sub(KEEP_NEWEST);
         let mut done = 0;
         while done < most && (total > budget || !done.is_multiple_of(SHORTEN_BY)) {
-            let (result, short) = &mut *results[done];
-            if short.len() < result.text.len() {
-                total -= result.text.len() - short.len();
-                result.text = std::mem::take(short);
+            let DraftResult { whole, short } = &mut *results[done];
+            if short.len() < whole.text.len() {
+                total -= whole.text.len() - short.len();
+                whole.text = std::mem::take(short);
             }
             done += 1;
         }
@@ -151,12 +148,13 @@ impl Draft {
                 text.len() + calls + opaque.as_ref().map_or(0, String::len)
             }
             Draft::Assistant(_) => 0,
-            Draft::Results(results) => results.iter().map(|(result, _)| result.text.len()).sum(),
+            Draft::Results(results) => results.iter().map(|result| result.whole.text.len()).sum(),
         }
     }
 }
 
-fn finish(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
+/// The entries, with the plan's state at the end of the newest.
+fn with_state(drafts: Drafts, plan: &Plan, context: &TurnContext) -> Vec<Entry> {
     let first = drafts.list.len() == 1;
     let mut entries: Vec<Entry> = drafts
         .list
@@ -164,7 +162,7 @@ fn finish(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
         .map(|draft| match draft {
             Draft::User(text) => Entry::User(text),
             Draft::Assistant(entry) => entry,
-            Draft::Results(results) => Entry::Results(results.into_iter().map(|(result, _)| result).collect()),
+            Draft::Results(results) => Entry::Results(results.into_iter().map(|result| result.whole).collect()),
         })
         .collect();
     let state = context.render((!first).then_some(plan.spec.goal.as_str()));
@@ -181,51 +179,57 @@ fn finish(drafts: Drafts, plan: &Plan, context: &Context) -> Vec<Entry> {
 }
 
 /// One result for each call, in order.
-fn results<'a>(
+fn results_of<'a>(
     plan: &str,
     message: &Message,
     messages: &[&'a Message],
     executions: &BTreeMap<String, Execution>,
     answered: &mut Vec<Option<&'a str>>,
-) -> Result<Vec<(CallResult, String)>, Missing> {
+) -> Result<Vec<DraftResult>, MissingResult> {
     let spec = &message.spec;
     let mut results = Vec::new();
     for (index, call) in spec.tool_calls.iter().enumerate() {
         let name = execution_name(plan, spec.sequence, index + 1);
         if let Some(inline) = spec.tool_results.iter().find(|result| result.call_id == call.id) {
             let text = if inline.text.is_empty() { "(nothing)" } else { inline.text.as_str() };
-            results.push(answer(&call.id, text.to_owned(), inline.is_error));
+            results.push(stored_answer(CallResult {
+                call_id: call.id.clone(),
+                text: text.to_owned(),
+                is_error: inline.is_error,
+            }));
             continue;
         }
         if let Some(execution) = executions.get(&name)
             && execution.has_ended()
         {
-            let result = CallResult { call_id: call.id.clone(), ..render_result(execution) };
-            results.push((result, render_short(execution)));
+            let whole = CallResult { call_id: call.id.clone(), ..render_result(execution) };
+            results.push(DraftResult { whole, short: render_short(execution) });
             continue;
         }
         let words: Vec<&&Message> = messages
             .iter()
-            .filter(|m| call.name == "ask_operator" && m.spec.role == Role::Operator)
+            .filter(|m| call.name == "ask_operator" && m.spec.kind == MessageKind::Answer)
             .filter(|m| m.spec.sequence == spec.sequence)
             .collect();
         if words.is_empty() {
-            return Err(Missing { sequence: spec.sequence, call_id: call.id.clone(), execution: name });
+            return Err(MissingResult { sequence: spec.sequence, call_id: call.id.clone(), execution: name });
         }
         answered.extend(words.iter().map(|message| message.metadata.name.as_deref()));
         let said = words.iter().map(|message| message.spec.text.as_str()).collect::<Vec<_>>().join("\n\n");
-        results.push(answer(&call.id, format!("The operator answers:\n{said}"), false));
+        let text = format!("The operator answers:\n{said}");
+        results.push(stored_answer(CallResult { call_id: call.id.clone(), text, is_error: false }));
     }
     Ok(results)
 }
 
-fn answer(call_id: &str, text: String, is_error: bool) -> (CallResult, String) {
-    let short = format!("{} … (shortened to save room)", clip(&text, 400));
-    (CallResult { call_id: call_id.to_owned(), text, is_error }, short)
+/// A result that a Message holds; its short form is its beginning.
+fn stored_answer(whole: CallResult) -> DraftResult {
+    let short = format!("{} (shortened to save room)", shortened(&whole.text, LONGEST_SHORT_ANSWER));
+    DraftResult { whole, short }
 }
 
 /// The first entry: what is to be done, where, and which steps were approved.
-fn opening(plan: &Plan) -> String {
+fn first_entry(plan: &Plan) -> String {
     let spec = &plan.spec;
     let targets: Vec<String> = spec.targets.iter().map(ToString::to_string).collect();
     let mut text = format!(
@@ -239,12 +243,12 @@ fn opening(plan: &Plan) -> String {
     }
     for (index, step) in spec.steps.iter().enumerate() {
         let judged = plan.status.as_ref().and_then(|status| status.steps.iter().find(|risk| risk.name == step.name));
-        let _ = write!(text, "\n{}", declared(index + 1, step, judged.map(|judged| judged.risk)));
+        let _ = write!(text, "\n{}", declared_step(index + 1, step, judged.map(|judged| judged.risk)));
     }
     text
 }
 
-fn declared(number: usize, step: &PlanStep, risk: Option<Risk>) -> String {
+fn declared_step(number: usize, step: &PlanStep, risk: Option<Risk>) -> String {
     let mut text = format!("{number}. {} on {}", step.name, step.target);
     if let Some(risk) = risk {
         let _ = write!(text, ", {risk:?}");
@@ -253,9 +257,9 @@ fn declared(number: usize, step: &PlanStep, risk: Option<Risk>) -> String {
         let _ = write!(text, ": {purpose}");
     }
     if let Some(command) = &step.run {
-        let _ = write!(text, "\n   run: {}", clip(command, LONGEST_STEP));
-        if command.chars().count() > LONGEST_STEP {
-            text.push_str(" … (cut here)");
+        let _ = write!(text, "\n   run: {}", shortened(command, LONGEST_DECLARED_COMMAND));
+        if command.len() > LONGEST_DECLARED_COMMAND {
+            text.push_str(" (cut here)");
         }
     }
     if let Some(container) = &step.create_container {

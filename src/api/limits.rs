@@ -21,6 +21,8 @@ pub const MOST_CONDITIONS: usize = 8;
 pub const MOST_HOST_KEYS: usize = 8;
 /// Protected guests of one Host.
 pub const MOST_PROTECTED_GUESTS: usize = 256;
+/// Tools that one turn of the agent may call.
+pub const MOST_CALLS: usize = 32;
 
 /// The shortest window that a plan may ask for, in seconds.
 pub const LEAST_WINDOW_SECONDS: u32 = 10;
@@ -55,12 +57,26 @@ pub const LONGEST_GOAL: usize = 8192;
 pub const LONGEST_COMMAND: usize = 65_536;
 /// What a step is for.
 pub const LONGEST_PURPOSE: usize = 1024;
+/// What a Message says.
+pub const LONGEST_TEXT: usize = 131_072;
+/// The name of a model, as its server knows it.
+pub const LONGEST_MODEL_NAME: usize = 253;
+/// Why a model stopped, in the words of its server.
+pub const LONGEST_STOP_REASON: usize = 253;
+/// The fields of a provider that are sent back to it.
+pub const LONGEST_OPAQUE: usize = 262_144;
 /// The id of a tool call.
 pub const LONGEST_CALL_ID: usize = 256;
 /// One fact that an approval covers.
 pub const LONGEST_FACT: usize = 4096;
 /// The beginning of a command or a text in a fact, beside its digest.
 pub const LONGEST_FACT_EXCERPT: usize = 120;
+/// The name of a tool, as a model wrote it.
+pub const LONGEST_TOOL_NAME: usize = 128;
+/// The arguments of a tool call, which are also at most this many bytes.
+pub const LONGEST_ARGUMENTS: usize = 131_072;
+/// The controller's own answer to a tool call.
+pub const LONGEST_TOOL_RESULT: usize = 65_536;
 /// A digest: SHA-256 in hexadecimal.
 pub const DIGEST_LENGTH: usize = 64;
 /// Why a person approved or denied.

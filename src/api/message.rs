@@ -4,7 +4,13 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ObjectRef;
+use super::{
+    BlockedReason, ObjectRef,
+    limits::{
+        LONGEST_ARGUMENTS, LONGEST_CALL_ID, LONGEST_MODEL_NAME, LONGEST_OPAQUE, LONGEST_STOP_REASON, LONGEST_TEXT,
+        LONGEST_TOOL_NAME, LONGEST_TOOL_RESULT, MOST_CALLS,
+    },
+};
 
 /// One entry of a plan's transcript. Never changes.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -19,73 +25,109 @@ use super::ObjectRef;
     doc = "One entry of a plan's transcript: a turn of the agent, an operator's words, or a note of the controller.",
     printcolumn(name = "Plan", type_ = "string", json_path = ".spec.planRef.name"),
     printcolumn(name = "Seq", type_ = "integer", json_path = ".spec.sequence"),
-    printcolumn(name = "Role", type_ = "string", json_path = ".spec.role"),
+    printcolumn(name = "Kind", type_ = "string", json_path = ".spec.kind"),
     printcolumn(name = "Text", type_ = "string", json_path = ".spec.text"),
     printcolumn(name = "Calls", type_ = "string", json_path = ".spec.toolCalls[*].name"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     selectable = ".spec.planRef.name"
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = ("self == oldSelf", "a Message's spec never changes"))]
+#[x_kube(
+    validation = ("self == oldSelf", "a Message's spec never changes"),
+    validation = ("self.kind in ['Turn', 'ClosingTurn'] || !(has(self.toolCalls) || has(self.toolResults) || has(self.model) || has(self.stopReason) || has(self.usage) || has(self.opaque))", "only a turn of the agent has tool calls, results, a model, a stop reason, usage and provider fields"),
+    validation = ("self.kind == 'Turn' || !has(self.toolCalls) || size(self.toolCalls) == 0", "a closing turn calls no tools"),
+    validation = ("(self.kind == 'Note') == has(self.reason)", "a Note has a reason, and nothing else has one")
+)]
 pub struct MessageSpec {
     /// The plan that it belongs to.
     pub plan_ref: ObjectRef,
-    /// Its place in the transcript, from 1. An operator's Message carries the sequence of the one that it answers.
+    /// Its place in the transcript, from 1. An Answer carries the sequence of the entry that it answers.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub sequence: u32,
-    /// Who speaks.
-    pub role: Role,
+    /// What it is, and with that who wrote it.
+    pub kind: MessageKind,
     /// What was said.
     #[serde(default)]
-    #[schemars(length(max = 131_072))]
+    #[schemars(length(max = LONGEST_TEXT))]
     pub text: String,
-    /// The steps and looks that the agent asked for.
+    /// For a Note: the stable code of what it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<BlockedReason>,
+    /// The tools that the agent called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32))]
+    #[schemars(length(max = MOST_CALLS))]
     pub tool_calls: Vec<ToolCall>,
     /// Answers to those calls that need no Execution.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32))]
+    #[schemars(length(max = MOST_CALLS))]
     pub tool_results: Vec<ToolResult>,
     /// The model that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 253))]
+    #[schemars(length(max = LONGEST_MODEL_NAME))]
     pub model: Option<String>,
-    /// Why the model stopped, in its provider's word; for a System note the stable code of what it is about.
+    /// Why the model stopped, in the words of its server. For people: nothing is decided by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 253))]
+    #[schemars(length(max = LONGEST_STOP_REASON))]
     pub stop_reason: Option<String>,
     /// Tokens, as the provider counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Provider fields that must be replayed byte for byte, as JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 262_144))]
+    #[schemars(length(max = LONGEST_OPAQUE))]
     pub opaque: Option<String>,
 }
 
-/// Who speaks.
+impl MessageSpec {
+    /// An entry of this kind with nothing but a text.
+    pub fn new(plan_ref: ObjectRef, sequence: u32, kind: MessageKind, text: impl Into<String>) -> Self {
+        Self {
+            plan_ref,
+            sequence,
+            kind,
+            text: text.into(),
+            reason: None,
+            tool_calls: Vec::new(),
+            tool_results: Vec::new(),
+            model: None,
+            stop_reason: None,
+            usage: None,
+            opaque: None,
+        }
+    }
+}
+
+/// What an entry of a transcript is. Only the controller writes turns and notes; the admission policies see to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Role {
-    /// The agent's turn.
-    Agent,
-    /// A person.
-    Operator,
-    /// The controller.
-    System,
+pub enum MessageKind {
+    /// What the agent said and the tools that it called.
+    Turn,
+    /// The agent's summary after a limit was reached; it could call no tools.
+    ClosingTurn,
+    /// The controller's words in place of a turn that failed. It is for people: the agent does not read it.
+    Note,
+    /// The operator's words, in answer to the entry of the same sequence.
+    Answer,
+}
+
+impl MessageKind {
+    /// Whether the agent wrote it.
+    pub fn is_turn(self) -> bool {
+        matches!(self, Self::Turn | Self::ClosingTurn)
+    }
 }
 
 /// A tool call of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The call's id, unique in the transcript.
-    #[schemars(length(min = 1, max = 256))]
+    #[schemars(length(min = 1, max = LONGEST_CALL_ID))]
     pub id: String,
     /// The tool's name, as the model wrote it.
-    #[schemars(length(min = 1, max = 128))]
+    #[schemars(length(min = 1, max = LONGEST_TOOL_NAME))]
     pub name: String,
     /// The arguments as JSON text, as the model wrote them where that was valid JSON.
-    #[schemars(length(max = 131_072))]
+    #[schemars(length(max = LONGEST_ARGUMENTS))]
     pub arguments: String,
 }
 
@@ -94,10 +136,10 @@ pub struct ToolCall {
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// The call that it answers.
-    #[schemars(length(min = 1, max = 256))]
+    #[schemars(length(min = 1, max = LONGEST_CALL_ID))]
     pub call_id: String,
     /// The answer.
-    #[schemars(length(max = 65_536))]
+    #[schemars(length(max = LONGEST_TOOL_RESULT))]
     pub text: String,
     /// Whether the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -33,14 +33,16 @@ pub use execution::{
 };
 pub use execution_phase::ExecutionPhase;
 pub use host::{Guest, GuestKind, GuestSpec, GuestStatus, Host, HostSpec, HostStatus};
-pub use message::{Message, MessageSpec, Role, ToolCall, ToolResult, Usage};
+pub use message::{Message, MessageKind, MessageSpec, ToolCall, ToolResult, Usage};
 pub use names::{APPROVE, APPROVED_BY, CONFIRM, DENY, GROUP, PLAN_LABEL, REASON};
 pub use oikos_risk::Risk;
 pub use plan::{
     Approval, Blocked, CreatedGuest, GrantedPlan, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus,
     PlanStep, StepAnswer, StepRisk, WindowSummary,
 };
-pub use reason::{BlockedReason, EventReason, ExecutionReason, HostReason, PlanReason, Reason, ReasonCode};
+pub use reason::{
+    BlockedReason, ConnectionReason, EventReason, ExecutionReason, HostReason, PlanReason, Reason, ReasonCode,
+};
 pub use reference::{NameRef, ObjectRef, SecretKeyRef};
 pub use target::{Target, TargetError, TargetKind};
 pub use window::{AutonomyWindow, AutonomyWindowSpec, AutonomyWindowStatus, Grant, GrantVia, WindowClass, WindowPhase};

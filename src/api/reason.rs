@@ -31,12 +31,60 @@ impl<Code> Reason<Code> {
     }
 }
 
+macro_rules! connection_reasons {
+    ($($(#[$code_doc:meta])* $code:ident,)+) => {
+        /// Why a host could not be connected to. The status of a Host and that of an Execution say it in the same codes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ConnectionReason {
+            $($(#[$code_doc])* $code,)+
+        }
+
+        impl ConnectionReason {
+            const ALL: &[Self] = &[$(Self::$code,)+];
+        }
+
+        impl ReasonCode for ConnectionReason {
+            fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$code => stringify!($code),)+
+                }
+            }
+        }
+    };
+}
+
+connection_reasons! {
+    /// No TCP connection, or the SSH handshake did not end.
+    HostUnreachable,
+    /// The host offers a key that is not pinned.
+    HostKeyMismatch,
+    /// No key is pinned.
+    UnknownHostKey,
+    /// A pinned key cannot be read.
+    BadHostKeyEntry,
+    /// The host refuses the user or the private key.
+    AuthFailed,
+    /// The private key is not usable.
+    BadKey,
+    /// The host has no `pct`.
+    PctMissing,
+    /// The guest does not run or is not on this host.
+    GuestUnavailable,
+    /// Something answers, but not a POSIX shell.
+    ShellUnusable,
+}
+
+/// The codes of one kind. `..Connection` adds those of [`ConnectionReason`] as one variant of that name.
 macro_rules! reason_codes {
-    ($(#[$doc:meta])* $name:ident { $($(#[$code_doc:meta])* $code:ident,)+ }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$code_doc:meta])* $code:ident,)+ $(..$connection:ident,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$code_doc])* $code,)+
+            $(
+                /// The host could not be connected to.
+                $connection(ConnectionReason),
+            )?
             /// A code that another version of oikos wrote and this one does not know.
             Unknown,
         }
@@ -45,13 +93,28 @@ macro_rules! reason_codes {
             fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$code => stringify!($code),)+
+                    $(Self::$connection(reason) => reason.as_str(),)?
                     Self::Unknown => "Unknown",
                 }
             }
         }
 
+        $(
+            impl From<ConnectionReason> for $name {
+                fn from(reason: ConnectionReason) -> Self {
+                    Self::$connection(reason)
+                }
+            }
+        )?
+
         impl From<&str> for $name {
             fn from(name: &str) -> Self {
+                $(
+                    let named = ConnectionReason::ALL.iter().find(|reason| reason.as_str() == name);
+                    if let Some(reason) = named {
+                        return Self::$connection(*reason);
+                    }
+                )?
                 match name {
                     $(stringify!($code) => Self::$code,)+
                     _ => Self::Unknown,
@@ -100,24 +163,7 @@ reason_codes! {
         Answers,
         /// The Secret with the private key, or the key in it, is missing or is not text.
         MissingSecret,
-        /// No TCP connection, or the SSH handshake did not end.
-        HostUnreachable,
-        /// The host offers a key that is not pinned.
-        HostKeyMismatch,
-        /// No key is pinned.
-        UnknownHostKey,
-        /// A pinned key cannot be read.
-        BadHostKeyEntry,
-        /// The host refuses the user or the private key.
-        AuthFailed,
-        /// The private key is not usable.
-        BadKey,
-        /// The host has no `pct`.
-        PctMissing,
-        /// The guest does not run or is not on this host.
-        GuestUnavailable,
-        /// Something answers, but not a POSIX shell.
-        ShellUnusable,
+        ..Connection,
     }
 }
 
@@ -192,24 +238,6 @@ reason_codes! {
         MissingSecret,
         /// Steps cannot run in targets of this kind.
         Unsupported,
-        /// The host cannot be reached.
-        HostUnreachable,
-        /// The host offers a key that is not pinned.
-        HostKeyMismatch,
-        /// No key is pinned.
-        UnknownHostKey,
-        /// A pinned key cannot be read.
-        BadHostKeyEntry,
-        /// The host refuses the user or the private key.
-        AuthFailed,
-        /// The private key is not usable.
-        BadKey,
-        /// The host has no `pct`.
-        PctMissing,
-        /// The guest does not run or is not on this host.
-        GuestUnavailable,
-        /// Something answers, but not a POSIX shell.
-        ShellUnusable,
         /// A field of the container is out of range.
         InvalidContainer,
         /// Another guest has the hostname.
@@ -222,6 +250,7 @@ reason_codes! {
         StorageMissing,
         /// The host could not list its guests, templates or storages.
         ListingFailed,
+        ..Connection,
     }
 }
 
@@ -348,5 +377,22 @@ reason_codes! {
         StepSucceeded,
         /// A step ended without success.
         StepFailed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_it_was_written_and_an_unknown_one_does_no_harm() {
+        for &reason in ConnectionReason::ALL {
+            assert_eq!(HostReason::from(reason.as_str()), HostReason::Connection(reason));
+            assert_eq!(ExecutionReason::from(reason.as_str()), ExecutionReason::Connection(reason));
+            assert_eq!(ExecutionReason::from(reason).as_str(), reason.as_str());
+        }
+        assert_eq!(ExecutionReason::from("TooLate"), ExecutionReason::TooLate);
+        assert_eq!(ExecutionReason::from("OfAnotherVersion"), ExecutionReason::Unknown);
+        assert_eq!(BlockedReason::from("HostUnreachable"), BlockedReason::Unknown);
     }
 }

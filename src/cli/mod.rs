@@ -51,13 +51,13 @@ enum LogFormat {
     Json,
 }
 
-/// Does what was asked.
+/// Runs the command that the arguments name.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Crds { dir } => crds::run(dir.as_deref()),
         Command::Classify(options) => classify::run(&options),
         Command::Controller { namespace, own_namespace, health_address, log_format } => {
-            log(log_format);
+            start_log(log_format);
             // Before the first TLS connection: two providers, or none, would make that connection panic.
             let provider = rustls::crypto::aws_lc_rs::default_provider();
             if provider.install_default().is_err() {
@@ -75,7 +75,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-fn log(format: LogFormat) {
+fn start_log(format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
     let terminal = std::io::stderr().is_terminal();
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(terminal).with_writer(std::io::stderr);

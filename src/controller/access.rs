@@ -2,7 +2,7 @@
 
 use super::{context::Context, credentials::secret_text, error::LookupError, stores::decoded};
 use crate::{
-    api::{Execution, ExecutionReason, Host, HostReason, Reason, Target, TargetKind},
+    api::{ConnectionReason, Execution, ExecutionReason, Host, Reason, Target, TargetKind},
     policy::KnownHost,
     steps::{ConnectError, HostAccess, Place, SecretText},
 };
@@ -88,32 +88,17 @@ fn unknown(target: &Target) -> LookupError<Reason<ExecutionReason>> {
     LookupError::Missing(Reason::new(ExecutionReason::UnknownTarget, text))
 }
 
-/// The code of a failed connection in the status of a Host.
-pub fn host_reason(error: &ConnectError) -> HostReason {
+/// The code of a failed connection.
+pub fn connection_reason(error: &ConnectError) -> ConnectionReason {
     match error {
-        ConnectError::Unreachable { .. } => HostReason::HostUnreachable,
-        ConnectError::HostKeyMismatch { .. } => HostReason::HostKeyMismatch,
-        ConnectError::UnknownHostKey { .. } => HostReason::UnknownHostKey,
-        ConnectError::BadHostKeyEntry { .. } => HostReason::BadHostKeyEntry,
-        ConnectError::AuthFailed { .. } => HostReason::AuthFailed,
-        ConnectError::BadKey { .. } => HostReason::BadKey,
-        ConnectError::PctMissing { .. } => HostReason::PctMissing,
-        ConnectError::GuestUnavailable { .. } => HostReason::GuestUnavailable,
-        ConnectError::ShellUnusable { .. } => HostReason::ShellUnusable,
-    }
-}
-
-/// The code of a failed connection in the status of an Execution.
-pub fn execution_reason(error: &ConnectError) -> ExecutionReason {
-    match error {
-        ConnectError::Unreachable { .. } => ExecutionReason::HostUnreachable,
-        ConnectError::HostKeyMismatch { .. } => ExecutionReason::HostKeyMismatch,
-        ConnectError::UnknownHostKey { .. } => ExecutionReason::UnknownHostKey,
-        ConnectError::BadHostKeyEntry { .. } => ExecutionReason::BadHostKeyEntry,
-        ConnectError::AuthFailed { .. } => ExecutionReason::AuthFailed,
-        ConnectError::BadKey { .. } => ExecutionReason::BadKey,
-        ConnectError::PctMissing { .. } => ExecutionReason::PctMissing,
-        ConnectError::GuestUnavailable { .. } => ExecutionReason::GuestUnavailable,
-        ConnectError::ShellUnusable { .. } => ExecutionReason::ShellUnusable,
+        ConnectError::Unreachable { .. } => ConnectionReason::HostUnreachable,
+        ConnectError::HostKeyMismatch { .. } => ConnectionReason::HostKeyMismatch,
+        ConnectError::UnknownHostKey { .. } => ConnectionReason::UnknownHostKey,
+        ConnectError::BadHostKeyEntry { .. } => ConnectionReason::BadHostKeyEntry,
+        ConnectError::AuthFailed { .. } => ConnectionReason::AuthFailed,
+        ConnectError::BadKey { .. } => ConnectionReason::BadKey,
+        ConnectError::PctMissing { .. } => ConnectionReason::PctMissing,
+        ConnectError::GuestUnavailable { .. } => ConnectionReason::GuestUnavailable,
+        ConnectError::ShellUnusable { .. } => ConnectionReason::ShellUnusable,
     }
 }

@@ -27,8 +27,10 @@ use crate::{
     },
 };
 
+/// Tells containers that oikos created from others in the web interface of Proxmox VE.
+const TAG: &str = "oikos";
 /// How long the store may lag behind a Guest that was just registered.
-const REGISTRATION: Duration = Duration::from_secs(10);
+const REGISTRATION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Creates the container, or finds what an earlier try created, and registers it.
 pub async fn create(
@@ -41,15 +43,16 @@ pub async fn create(
     mode: Mode,
 ) -> Result<StepResult, ControllerError> {
     let host = execution.spec.target.name();
-    let taken = taken_elsewhere(context, namespace, &container.hostname, host);
-    if let Some(text) = taken.filter(|_| mode == Mode::Start) {
+    let conflict = name_taken_elsewhere(context, namespace, &container.hostname, host);
+    if let Some(text) = conflict.filter(|_| mode == Mode::Start) {
         return Ok(not_sent(Reason::new(ExecutionReason::HostnameTaken, text)));
     }
     let attempt = execution.status.as_ref().and_then(|status| status.attempt_id.clone()).unwrap_or_default();
     let request = ContainerRequest {
         start_within: context.start_within(execution),
         timeout: Duration::from_secs(u64::from(execution.spec.timeout_seconds)),
-        ..request(container)
+        container: container.clone(),
+        tags: vec![TAG.to_owned()],
     };
     let report = match mode {
         Mode::Adopt => adopt_container(&context.runner, access, &request, &attempt, cancel).await,
@@ -64,32 +67,8 @@ pub async fn create(
     Ok(container_result(report, execution.spec.timeout_seconds, &context.secrets.redactor(namespace)))
 }
 
-fn request(container: &ContainerSpec) -> ContainerRequest {
-    let usual = ContainerRequest::default();
-    let spec = container.clone();
-    ContainerRequest {
-        hostname: spec.hostname,
-        template: spec.template,
-        vmid: spec.vmid,
-        storage: spec.storage,
-        disk_gib: spec.disk_gib.unwrap_or(usual.disk_gib),
-        memory_mib: spec.memory_mib.unwrap_or(usual.memory_mib),
-        cores: spec.cores.unwrap_or(1),
-        bridge: spec.bridge.unwrap_or(usual.bridge),
-        address: spec.address,
-        gateway: spec.gateway,
-        nameserver: spec.nameserver,
-        unprivileged: spec.unprivileged,
-        nesting: spec.nesting,
-        keyctl: spec.keyctl,
-        onboot: spec.on_boot,
-        tags: vec!["oikos".to_owned()],
-        ..ContainerRequest::default()
-    }
-}
-
 /// A Guest of that name on another host: registering the new one would take its name away.
-fn taken_elsewhere(context: &Context, namespace: &str, hostname: &str, host: &str) -> Option<String> {
+fn name_taken_elsewhere(context: &Context, namespace: &str, hostname: &str, host: &str) -> Option<String> {
     let target = Target::new(TargetKind::Lxc, hostname).ok()?;
     let inventory = context.stores.inventory(namespace);
     let guest = inventory.guests.get(&target).filter(|guest| guest.host != host)?;
@@ -121,7 +100,7 @@ async fn register(
     child::label(&execution.spec.plan_ref.name, &mut guest);
     create_object(&guests, "registering a guest", &guest).await?;
     let Ok(target) = Target::new(TargetKind::Lxc, hostname) else { return Ok(()) };
-    let known = async {
+    let until_known = async {
         loop {
             let guests = context.stores.inventory(namespace).guests;
             if guests.get(&target).is_some_and(|guest| guest.vmid == vmid && guest.host == spec.host_ref.name) {
@@ -130,7 +109,7 @@ async fn register(
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    // Past that the next step is refused with the reason, and its author may repeat it.
-    let _ = tokio::time::timeout(REGISTRATION, known).await;
+    // If the store still lags after that, the next step is refused with the reason, and its author may repeat it.
+    let _ = tokio::time::timeout(REGISTRATION_LIMIT, until_known).await;
     Ok(())
 }

@@ -7,7 +7,6 @@ use kube::{
     core::DeserializeGuard,
     runtime::{controller::Action, reflector::ObjectRef},
 };
-
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -16,7 +15,7 @@ use super::{
     effects::{create, replace_status},
     error::{ControllerError, call},
     live::live_inventory,
-    objects::{key, requeue},
+    objects::{NamespacedName, requeue},
     step_task,
     stores::MaybeInvalid,
 };
@@ -30,7 +29,7 @@ const AFTER_REVOCATION: Duration = Duration::from_secs(1);
 
 /// Reconciles one Execution.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Execution>>, context: Arc<Context>) -> Result<Action, ControllerError> {
-    let (namespace, name) = key(seen.as_ref())?;
+    let NamespacedName { namespace, name } = NamespacedName::of(seen.as_ref())?;
     if seen.0.as_ref().is_ok_and(Execution::has_ended) {
         return Ok(Action::await_change());
     }

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 use kube::{Api, runtime::controller::Action};
 
 use super::{
-    access::{host_access, host_reason},
+    access::{connection_reason, host_access},
     context::{Context, now},
     effects::replace_status,
     error::{ControllerError, LookupError, call},
-    objects::key,
+    objects::NamespacedName,
     stores::MaybeInvalid,
 };
 use crate::api::{
@@ -24,7 +24,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// Reconciles one Host: connects to it, and writes its Ready condition.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Host>>, context: Arc<Context>) -> Result<Action, ControllerError> {
-    let (namespace, name) = key(seen.as_ref())?;
+    let NamespacedName { namespace, name } = NamespacedName::of(seen.as_ref())?;
     let hosts: Api<Host> = context.api(&namespace);
     let Some(mut host) = call("reading a host", hosts.get_opt(&name)).await? else {
         return Ok(Action::await_change());
@@ -38,7 +38,7 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Host>>, context: Arc<Context>) -> 
                 status.version = facts.pve_version;
                 Reason::new(HostReason::Answers, "answers with a pinned key")
             }
-            Err(error) => Reason::new(host_reason(&error), error.to_string()),
+            Err(error) => Reason::new(connection_reason(&error).into(), error.to_string()),
         },
     };
     let generation = host.metadata.generation;

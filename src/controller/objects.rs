@@ -6,14 +6,25 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, runtime::controller::Action};
 
 use super::error::ControllerError;
-use crate::api::{Message, MessageSpec, Plan, Role, child};
+use crate::api::{Message, MessageKind, MessageSpec, Plan, child};
 
-/// Namespace and name of an object.
-pub fn key<K: Resource<DynamicType = ()>>(object: &K) -> Result<(String, String), ControllerError> {
-    let meta = object.meta();
-    match (&meta.namespace, &meta.name) {
-        (Some(namespace), Some(name)) => Ok((namespace.clone(), name.clone())),
-        _ => Err(ControllerError::Nameless),
+/// Where an object is found within its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespacedName {
+    /// The namespace that it lives in.
+    pub namespace: String,
+    /// Its name there.
+    pub name: String,
+}
+
+impl NamespacedName {
+    /// That of an object from the API server.
+    pub fn of<K: Resource<DynamicType = ()>>(object: &K) -> Result<Self, ControllerError> {
+        let meta = object.meta();
+        match (&meta.namespace, &meta.name) {
+            (Some(namespace), Some(name)) => Ok(Self { namespace: namespace.clone(), name: name.clone() }),
+            _ => Err(ControllerError::Nameless),
+        }
     }
 }
 
@@ -28,10 +39,10 @@ pub fn requeue(again_at: Option<Timestamp>, now: Timestamp) -> Action {
     }
 }
 
-/// Whether the Message is the turn of this sequence of the plan with this uid.
-pub fn is_turn(message: &Message, plan_uid: &str, sequence: u32) -> bool {
+/// Whether the Message is the turn of this sequence of the plan with this uid, or the note in its place.
+pub fn is_turn_or_note(message: &Message, plan_uid: &str, sequence: u32) -> bool {
     let spec = &message.spec;
-    spec.plan_ref.uid == plan_uid && spec.sequence == sequence && spec.role != Role::Operator
+    spec.plan_ref.uid == plan_uid && spec.sequence == sequence && spec.kind != MessageKind::Answer
 }
 
 /// A Message of the plan, owned by it.

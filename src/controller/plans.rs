@@ -7,7 +7,6 @@ use kube::{
     core::DeserializeGuard,
     runtime::{controller::Action, reflector::ObjectRef},
 };
-
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -15,7 +14,7 @@ use super::{
     credentials::agent_of,
     effects::{create, replace_status, revoke},
     error::{ControllerError, LookupError, call},
-    objects::{key, requeue},
+    objects::{NamespacedName, requeue},
     stores::MaybeInvalid,
     transcript::{latest_turn, tally},
     turn_task,
@@ -27,7 +26,7 @@ use crate::{
 
 /// Reconciles one plan.
 pub async fn reconcile(seen: Arc<MaybeInvalid<Plan>>, context: Arc<Context>) -> Result<Action, ControllerError> {
-    let (namespace, name) = key(seen.as_ref())?;
+    let NamespacedName { namespace, name } = NamespacedName::of(seen.as_ref())?;
     let plans: Api<Plan> = context.api(&namespace);
     let Some(mut plan) = call("reading a plan", plans.get_opt(&name)).await? else {
         return Ok(Action::await_change());

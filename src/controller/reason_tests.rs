@@ -1,12 +1,11 @@
-//! The labels of the step runner and of the agent are the codes that stand in status.
+//! The labels of the step runner are the codes that stand in status.
 
 use super::{
-    access::{execution_reason, host_reason},
+    access::connection_reason,
     step_report::{container_result, step_result},
 };
 use crate::{
-    agent::{ErrorCategory, ReplyKind},
-    api::{BlockedReason, ExecutionReason, ReasonCode},
+    api::{ExecutionReason, ReasonCode},
     decide::StepEnd,
     redact::Redactor,
     steps::{
@@ -46,10 +45,9 @@ fn code_of(outcome: Outcome) -> ExecutionReason {
 }
 
 #[test]
-fn a_failed_connection_has_the_same_code_everywhere() {
+fn a_failed_connection_has_the_runners_code() {
     for error in connect_errors() {
-        assert_eq!(host_reason(&error).as_str(), error.category());
-        assert_eq!(execution_reason(&error).as_str(), error.category());
+        assert_eq!(connection_reason(&error).as_str(), error.category());
     }
 }
 
@@ -85,15 +83,5 @@ fn a_refused_container_has_the_runners_code() {
             detail: String::new(),
         };
         assert_eq!(code(&container_result(report, 600, &Redactor::default()).end).as_str(), category);
-    }
-}
-
-#[test]
-fn every_failure_of_a_model_has_a_known_code() {
-    use ReplyKind::{Calls, Cut, Empty, ReasoningOnly, Refusal, Text};
-    let categories = ErrorCategory::ALL.into_iter().map(ErrorCategory::label);
-    let kinds = [Calls, Text, ReasoningOnly, Empty, Refusal, Cut].into_iter().map(ReplyKind::code);
-    for label in categories.chain(kinds) {
-        assert_eq!(BlockedReason::from(label).as_str(), label);
     }
 }

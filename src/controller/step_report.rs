@@ -1,8 +1,8 @@
 //! From the reports of the step runner to the results that decisions are made from. Pure.
 
-use super::access::execution_reason;
+use super::access::connection_reason;
 use crate::{
-    api::{ExecutionReason, Output, Reason},
+    api::{ConnectionReason, ExecutionReason, Output, Reason},
     decide::{StepEnd, StepResult},
     redact::{Part, Redacted, Redactor},
     steps::{
@@ -36,7 +36,7 @@ pub fn not_sent(reason: Reason<ExecutionReason>) -> StepResult {
 
 /// The result of a step that could not be sent because the host could not be connected to.
 pub fn not_connected(error: &ConnectError) -> StepResult {
-    not_sent(Reason::new(execution_reason(error), error.to_string()))
+    not_sent(Reason::new(connection_reason(error).into(), error.to_string()))
 }
 
 /// The result of a step that may have run, and of which nothing more can be learnt.
@@ -84,7 +84,7 @@ fn lost(reason: LostReason) -> StepEnd {
         LostReason::Rebooted => StepEnd::Lost(ExecutionReason::Rebooted),
         LostReason::SupervisorVanished => StepEnd::Lost(ExecutionReason::SupervisorVanished),
         LostReason::RunDirMissing => StepEnd::Lost(ExecutionReason::RunDirMissing),
-        LostReason::HostUnreachable => StepEnd::Lost(ExecutionReason::HostUnreachable),
+        LostReason::HostUnreachable => StepEnd::Lost(ConnectionReason::HostUnreachable.into()),
         LostReason::RecordCorrupt => StepEnd::Lost(ExecutionReason::RecordCorrupt),
         LostReason::NotEnding => StepEnd::Lost(ExecutionReason::NotEnding),
     }

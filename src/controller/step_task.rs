@@ -13,12 +13,13 @@ use super::{
     context::{Context, now},
     effects::replace_status,
     error::{ControllerError, LookupError, call},
+    objects::NamespacedName,
     step_report::{not_connected, not_sent, step_result, unknown_result},
 };
 use crate::{
     api::{Execution, ExecutionReason, Reason, Risk},
     decide::{self, StepResult},
-    steps::{ConnectError, Place, Step},
+    steps::{Place, Step},
 };
 
 /// A step that lasts longer is shown as Running; for a shorter one that write is saved.
@@ -63,17 +64,17 @@ async fn carry_out(
     let (access, place) = match access_for(context, namespace, execution).await {
         Ok(found) => found,
         Err(LookupError::Call(error)) => return Err(error),
-        Err(LookupError::Missing(reason)) => return Ok(unreachable(mode, reason)),
+        Err(LookupError::Missing(reason)) => return Ok(without_access(mode, reason)),
     };
     match (&spec.run, &spec.create_container) {
         (Some(run), None) => {
             let step = step(context, execution, place, run.command.clone());
             let report = match mode {
                 Mode::Start => context.runner.run(&access, &step, cancel).await,
-                Mode::Adopt => context.runner.adopt(&access, &step, cancel).await,
+                Mode::Adopt => Ok(context.runner.adopt(&access, &step, cancel).await),
             };
             Ok(report.map_or_else(
-                |error| unconnected(mode, &error),
+                |error| not_connected(&error),
                 |report| step_result(report, spec.timeout_seconds, &context.secrets.redactor(namespace)),
             ))
         }
@@ -85,17 +86,10 @@ async fn carry_out(
 }
 
 /// The result of a step whose host cannot be named any more. Of an adopted step that says nothing: it may have run.
-fn unreachable(mode: Mode, reason: Reason<ExecutionReason>) -> StepResult {
+fn without_access(mode: Mode, reason: Reason<ExecutionReason>) -> StepResult {
     match mode {
         Mode::Start => not_sent(reason),
         Mode::Adopt => unknown_result(reason),
-    }
-}
-
-fn unconnected(mode: Mode, error: &ConnectError) -> StepResult {
-    match mode {
-        Mode::Start => not_connected(error),
-        Mode::Adopt => unknown_result(Reason::new(super::access::execution_reason(error), error.to_string())),
     }
 }
 
@@ -114,7 +108,7 @@ fn step(context: &Context, execution: &Execution, place: Place, command: String)
 
 /// Shows that the step runs, unless somebody wrote in the meantime.
 async fn show_running(context: &Context, execution: &Execution) {
-    let Ok((namespace, name)) = super::objects::key(execution) else { return };
+    let Ok(NamespacedName { namespace, name }) = NamespacedName::of(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
     let Ok(Some(mut live)) = call("reading a running execution", api.get_opt(&name)).await else { return };
     if let Some(status) = decide::show_running(&live, execution) {
@@ -126,7 +120,7 @@ async fn show_running(context: &Context, execution: &Execution) {
 
 /// Writes the result of a step, for as long as it takes: it exists nowhere else in the cluster.
 async fn write_result(context: &Context, execution: &Execution, result: &StepResult) {
-    let Ok((namespace, name)) = super::objects::key(execution) else { return };
+    let Ok(NamespacedName { namespace, name }) = NamespacedName::of(execution) else { return };
     let api: Api<Execution> = context.api(&namespace);
     let ended_at = now();
     let mut pause = Duration::from_millis(50);
@@ -158,7 +152,7 @@ async fn write_once(
     result: &StepResult,
     ended_at: Timestamp,
 ) -> Result<Written, ControllerError> {
-    let (_, name) = super::objects::key(execution)?;
+    let NamespacedName { name, .. } = NamespacedName::of(execution)?;
     let Some(mut live) = call("reading an ended execution", api.get_opt(&name)).await? else {
         return Ok(Written::End);
     };

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, core::DeserializeGuard, runtime::reflector::Store};
 
 use crate::{
-    api::{Agent, AutonomyWindow, Execution, Guest, GuestKind, Host, Message, Plan, Target, TargetKind},
+    api::{Agent, AutonomyWindow, Execution, Guest, GuestKind, Host, Message, MessageKind, Plan, Target, TargetKind},
     policy::{Inventory, KnownAgent, KnownGuest, KnownHost},
 };
 
@@ -37,6 +37,20 @@ where
 }
 
 impl Stores {
+    /// Waits until the watch of every kind has listed what exists.
+    pub async fn wait_until_ready(&self) {
+        // Without `..`, so that the compiler names a store that is not waited for.
+        let Self { plans, executions, windows, messages, agents, hosts, guests } = self;
+        // An error means that the watch is gone, and then the process ends.
+        let _ = plans.wait_until_ready().await;
+        let _ = executions.wait_until_ready().await;
+        let _ = windows.wait_until_ready().await;
+        let _ = messages.wait_until_ready().await;
+        let _ = agents.wait_until_ready().await;
+        let _ = hosts.wait_until_ready().await;
+        let _ = guests.wait_until_ready().await;
+    }
+
     /// The plan's Executions, by name.
     pub fn executions_of(&self, plan_uid: &str) -> BTreeMap<String, Execution> {
         decoded(&self.executions, |execution| execution.spec.plan_ref.uid == plan_uid)
@@ -53,16 +67,16 @@ impl Stores {
     /// The plan's Messages in the order of the transcript.
     pub fn messages_of(&self, plan_uid: &str) -> Vec<Message> {
         let mut messages = decoded(&self.messages, |message| message.spec.plan_ref.uid == plan_uid);
-        let is_answer = |message: &Message| message.spec.role == crate::api::Role::Operator;
+        let is_answer = |message: &Message| message.spec.kind == MessageKind::Answer;
         messages.sort_by_key(|message| {
             (message.spec.sequence, is_answer(message), message.metadata.creation_timestamp.clone())
         });
         messages
     }
 
-    /// Whether the turn of this sequence has reached the store.
+    /// Whether the turn of this sequence, or the note in its place, has reached the store.
     pub fn has_turn(&self, plan_uid: &str, sequence: u32) -> bool {
-        let is_it = |message: &Message| super::objects::is_turn(message, plan_uid, sequence);
+        let is_it = |message: &Message| super::objects::is_turn_or_note(message, plan_uid, sequence);
         self.messages.state().iter().any(|message| message.0.as_ref().is_ok_and(is_it))
     }
 

@@ -33,7 +33,7 @@ pub async fn answers(
             Ok(ToolRequest::Run { .. } | ToolRequest::CreateContainer { .. } | ToolRequest::AskOperator { .. }) => {
                 continue;
             }
-            Ok(ToolRequest::ListInventory) => Ok(inventory(context, namespace)),
+            Ok(ToolRequest::ListInventory) => Ok(inventory_text(context, namespace)),
             Ok(ToolRequest::ReadOutput { execution, stream, offset, length }) => match executions.get(&execution) {
                 Some(execution) => read_output(context, namespace, execution, stream, offset, length).await,
                 None => Err(format!("{execution:?} is not a step of this plan; a result names its step's id")),
@@ -54,7 +54,7 @@ pub async fn answers(
     results
 }
 
-fn inventory(context: &Context, namespace: &str) -> String {
+fn inventory_text(context: &Context, namespace: &str) -> String {
     let inventory = context.stores.inventory(namespace);
     let hosts = decoded(&context.stores.hosts, |host| host.metadata.namespace.as_deref() == Some(namespace));
     let mut text = String::from("hosts:\n");

@@ -1,4 +1,5 @@
-//! From Messages and Executions to what the plan's decision needs of them. Pure.
+//! From Messages and Executions to what the plan's decision needs of them, and from what a model answered to the Message
+//! that keeps it. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +7,26 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::{
     agent::{
-        limits,
+        Reply, limits,
         tools::{self, ToolRequest},
     },
     api::{
-        BlockedReason, Execution, ExecutionSpec, Message, ObjectRef, Plan, PlanResult, Reason, Risk, Role, RunSpec,
-        ToolCall, limits::DEFAULT_TIMEOUT_SECONDS,
+        BlockedReason, Execution, ExecutionSpec, Message, MessageKind, MessageSpec, ObjectRef, Plan, PlanResult,
+        Reason, Risk, RunSpec, ToolCall, ToolResult, limits::DEFAULT_TIMEOUT_SECONDS,
     },
     decide::{Tally, Turn, TurnEnd},
 };
 
-/// The mark of a closing turn.
-pub const CLOSING: &str = "OikosClosing";
-
 /// The latest entry of the transcript: the agent's, or the note that stands in its place. `messages` are sorted.
 pub fn latest_turn(plan: &Plan, messages: &[Message]) -> Option<Turn> {
-    // The controller's notes stand for turns that failed; each has a sequence of its own.
-    let latest = messages.iter().rev().find(|message| message.spec.role != Role::Operator)?;
+    let latest = messages.iter().rev().find(|message| message.spec.kind != MessageKind::Answer)?;
     let sequence = latest.spec.sequence;
-    let answers = |message: &Message| message.spec.role == Role::Operator && message.spec.sequence == sequence;
+    let answers = |message: &Message| message.spec.kind == MessageKind::Answer && message.spec.sequence == sequence;
     Some(Turn {
         sequence,
         time: latest.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-        steps: if latest.spec.role == Role::Agent { steps(plan, latest) } else { Vec::new() },
-        end: end(latest),
+        steps: if latest.spec.kind == MessageKind::Turn { requested_steps(plan, latest) } else { Vec::new() },
+        end: end_of(latest),
         answered: messages.iter().any(answers),
     })
 }
@@ -38,7 +35,7 @@ pub fn latest_turn(plan: &Plan, messages: &[Message]) -> Option<Turn> {
 pub fn tally(plan: &str, messages: &[Message], executions: &BTreeMap<String, Execution>) -> Tally {
     let spoken = messages
         .iter()
-        .filter(|message| message.spec.role == Role::Operator)
+        .filter(|message| message.spec.kind == MessageKind::Answer)
         .filter_map(|message| message.metadata.creation_timestamp.as_ref())
         .max();
     let since = |execution: &&Execution| execution.metadata.creation_timestamp.as_ref() >= spoken;
@@ -52,7 +49,8 @@ pub fn tally(plan: &str, messages: &[Message], executions: &BTreeMap<String, Exe
     }
 }
 
-fn unanswered(message: &Message) -> impl Iterator<Item = (usize, &ToolCall, ToolRequest)> {
+/// The calls that an Execution or the operator has to answer, with their numbers from 1.
+fn calls_without_result(message: &Message) -> impl Iterator<Item = (usize, &ToolCall, ToolRequest)> {
     let inline = |call: &ToolCall| message.spec.tool_results.iter().any(|result| result.call_id == call.id);
     let calls = message.spec.tool_calls.iter().enumerate();
     calls
@@ -60,13 +58,13 @@ fn unanswered(message: &Message) -> impl Iterator<Item = (usize, &ToolCall, Tool
         .filter_map(|(index, call)| Some((index + 1, call, tools::parse(call).ok()?)))
 }
 
-fn steps(plan: &Plan, message: &Message) -> Vec<(usize, ExecutionSpec)> {
-    unanswered(message)
-        .filter_map(|(number, call, request)| Some((number, step(plan, message, call, request)?)))
+fn requested_steps(plan: &Plan, message: &Message) -> Vec<(usize, ExecutionSpec)> {
+    calls_without_result(message)
+        .filter_map(|(number, call, request)| Some((number, step_spec(plan, message, call, request)?)))
         .collect()
 }
 
-fn step(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -> Option<ExecutionSpec> {
+fn step_spec(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -> Option<ExecutionSpec> {
     let (target, run, create_container, purpose, declared_risk, timeout) = match request {
         ToolRequest::Run { target, command, purpose, declared_risk, timeout_seconds } => {
             (target, Some(RunSpec { command }), None, purpose, declared_risk, timeout_seconds)
@@ -90,14 +88,15 @@ fn step(plan: &Plan, message: &Message, call: &ToolCall, request: ToolRequest) -
     })
 }
 
-fn end(message: &Message) -> TurnEnd {
+fn end_of(message: &Message) -> TurnEnd {
     let spec = &message.spec;
-    if spec.role == Role::System {
-        let code = BlockedReason::from(spec.stop_reason.as_deref().unwrap_or_default());
-        return TurnEnd::Failed(Reason::new(code, &spec.text));
-    }
-    if spec.stop_reason.as_deref() == Some(CLOSING) {
-        return TurnEnd::Closing(spec.text.clone());
+    match spec.kind {
+        MessageKind::Note => {
+            let code = spec.reason.unwrap_or(BlockedReason::Unknown);
+            return TurnEnd::Failed(Reason::new(code, &spec.text));
+        }
+        MessageKind::ClosingTurn => return TurnEnd::Closing(spec.text.clone()),
+        MessageKind::Turn | MessageKind::Answer => {}
     }
     let accepted =
         |call: &&ToolCall| spec.tool_results.iter().any(|result| result.call_id == call.id && !result.is_error);
@@ -108,46 +107,93 @@ fn end(message: &Message) -> TurnEnd {
     if let Some(result) = finished {
         return TurnEnd::Finished(result);
     }
-    let question = unanswered(message).find_map(|(_, _, request)| match request {
+    let question = calls_without_result(message).find_map(|(_, _, request)| match request {
         ToolRequest::AskOperator { question } => Some(question),
         _ => None,
     });
     question.map_or(TurnEnd::GoOn, TurnEnd::Question)
 }
 
+/// The Message that keeps what the model answered, with the answers to those calls that need no Execution.
+pub fn turn_message(
+    plan: &Plan,
+    sequence: u32,
+    kind: MessageKind,
+    reply: Reply,
+    results: Vec<ToolResult>,
+) -> MessageSpec {
+    MessageSpec {
+        tool_calls: reply.calls,
+        tool_results: results,
+        model: reply.model,
+        stop_reason: reply.stop_reason,
+        usage: reply.usage,
+        opaque: reply.opaque,
+        ..MessageSpec::new(ObjectRef::of(plan), sequence, kind, reply.text)
+    }
+}
+
+/// The Message that stands in the place of a turn that failed for good.
+pub fn note(plan: &Plan, sequence: u32, reason: Reason<BlockedReason>) -> MessageSpec {
+    MessageSpec {
+        reason: Some(reason.code),
+        ..MessageSpec::new(ObjectRef::of(plan), sequence, MessageKind::Note, reason.message)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::MessageSpec;
+    use crate::agent::ReplyKind;
 
-    fn message(sequence: u32, role: Role) -> Message {
-        let plan_ref = ObjectRef { name: "p".to_owned(), uid: "u".to_owned() };
-        let spec = MessageSpec {
-            plan_ref,
-            sequence,
-            role,
-            text: "words".to_owned(),
-            tool_calls: Vec::new(),
-            tool_results: Vec::new(),
-            model: None,
-            stop_reason: None,
-            usage: None,
-            opaque: None,
-        };
-        Message::new(&format!("p-{sequence}"), spec)
+    fn plan() -> Plan {
+        serde_json::from_value(serde_json::json!({
+            "apiVersion": "oikos.dev/v1alpha1", "kind": "Plan", "metadata": {"name": "p", "uid": "u"},
+            "spec": {"goal": "g", "targets": ["host:a"], "agentRef": {"name": "nomos"}},
+        }))
+        .unwrap()
+    }
+
+    fn message(spec: MessageSpec) -> Message {
+        Message::new("p", spec)
     }
 
     #[test]
     fn an_operators_message_answers_the_turn_of_its_sequence_and_no_later_one() {
-        let plan: Plan = serde_json::from_value(serde_json::json!({
-            "apiVersion": "oikos.dev/v1alpha1", "kind": "Plan", "metadata": {"name": "p", "uid": "u"},
-            "spec": {"goal": "g", "targets": ["host:a"], "agentRef": {"name": "nomos"}},
-        }))
-        .unwrap();
+        let plan = plan();
         for (sequence, answered) in [(6, false), (7, true), (8, false), (1_000_000, false)] {
-            let messages = [message(7, Role::System), message(sequence, Role::Operator)];
-            let turn = latest_turn(&plan, &messages).unwrap();
+            let answer = MessageSpec::new(ObjectRef::of(&plan), sequence, MessageKind::Answer, "words");
+            let failure = Reason::new(BlockedReason::ModelOverloaded, "no capacity");
+            let turn = latest_turn(&plan, &[message(note(&plan, 7, failure)), message(answer)]).unwrap();
             assert_eq!((turn.sequence, turn.answered), (7, answered), "{sequence}");
         }
+    }
+
+    #[test]
+    fn whatever_stop_reason_a_model_server_sends_an_ordinary_turn_closes_nothing() {
+        let plan = plan();
+        for stop_reason in ["OikosClosing", "ClosingTurn", "OperatorNeeded"] {
+            let reply = |kind| {
+                let reply = Reply {
+                    text: "so far".to_owned(),
+                    calls: Vec::new(),
+                    opaque: None,
+                    stop_reason: Some(stop_reason.to_owned()),
+                    model: None,
+                    usage: None,
+                    kind: ReplyKind::Text,
+                };
+                latest_turn(&plan, &[message(turn_message(&plan, 1, kind, reply, Vec::new()))]).unwrap().end
+            };
+            assert_eq!(reply(MessageKind::Turn), TurnEnd::GoOn, "{stop_reason}");
+            assert_eq!(reply(MessageKind::ClosingTurn), TurnEnd::Closing("so far".to_owned()), "{stop_reason}");
+        }
+    }
+
+    #[test]
+    fn a_note_keeps_the_reason_of_the_failure() {
+        let reason = Reason::new(BlockedReason::ModelUnauthorized, "the key is refused");
+        let turn = latest_turn(&plan(), &[message(note(&plan(), 1, reason.clone()))]).unwrap();
+        assert_eq!(turn.end, TurnEnd::Failed(reason));
     }
 }

@@ -12,16 +12,16 @@ use super::{
     credentials::agent_of,
     effects::create,
     error::{ControllerError, LookupError, call},
-    objects::{is_turn, message_of},
+    objects::{NamespacedName, is_turn_or_note, message_of},
     tool_answers,
-    transcript::CLOSING,
+    transcript::{note, turn_message},
 };
 use crate::{
     agent::{
-        self, Context as TurnContext, ErrorCategory, KnownTarget, Model, ModelError, Reply, ReplyKind, TurnRequest,
+        self, ErrorCategory, KnownTarget, Model, ModelError, Reply, ReplyKind, ToolUse, TurnContext, TurnRequest,
         message_name, prompt,
     },
-    api::{BlockedReason, Execution, Message, MessageSpec, ObjectRef, Plan, Reason, Role, Target, TargetKind},
+    api::{BlockedReason, Execution, Message, MessageKind, Plan, Reason, Target, TargetKind},
 };
 
 /// How often one request is tried before its failure is shown.
@@ -70,28 +70,31 @@ async fn run_turn(
     sequence: u32,
     closing: Option<Reason<BlockedReason>>,
 ) -> Result<(), ControllerError> {
-    let (namespace, name) = super::objects::key(plan)?;
+    let NamespacedName { namespace, name } = NamespacedName::of(plan)?;
     let uid = plan.metadata.uid.clone().unwrap_or_default();
     let messages: Api<Message> = context.api(&namespace);
     let Some(message) = free_name(&messages, &name, &uid, sequence).await? else {
         return Ok(());
     };
-    let spec = match model(context, &namespace, plan).await {
+    let spec = match ready_model(context, &namespace, plan).await {
         Err(LookupError::Call(error)) => return Err(error),
         Err(LookupError::Missing(reason)) => note(plan, sequence, reason),
-        Ok((model, system, max_tokens)) => {
-            let transcript = Transcript {
+        Ok(model) => {
+            let (kind, tools) = match closing {
+                None => (MessageKind::Turn, ToolUse::Offered),
+                Some(_) => (MessageKind::ClosingTurn, ToolUse::Withheld),
+            };
+            let conversation = Conversation {
                 plan,
                 messages: context.stores.messages_of(&uid),
                 executions: context.stores.executions_of(&uid),
                 context: turn_context(context, &namespace, plan, closing.as_ref()),
             };
-            let tools = closing.is_none();
-            match transcript.ask(&model, system, max_tokens, tools).await {
+            match conversation.ask(&model, tools).await {
                 Ok(reply) => {
                     let results =
-                        tool_answers::answers(context, &namespace, &reply.calls, &transcript.executions).await;
-                    agent_message(plan, sequence, reply, results, closing.is_some())
+                        tool_answers::answers(context, &namespace, &reply.calls, &conversation.executions).await;
+                    turn_message(plan, sequence, kind, reply, results)
                 }
                 Err(reason) => note(plan, sequence, reason),
             }
@@ -122,84 +125,87 @@ async fn free_name(
         let Some(found) = call("looking for a turn", messages.get_opt(name)).await? else {
             return Ok(Some(name.clone()));
         };
-        if is_turn(&found, uid, sequence) {
+        if is_turn_or_note(&found, uid, sequence) {
             return Ok(None);
         }
     }
     Err(ControllerError::NameTaken { name: other })
 }
 
-type Ready = (Model, String, u32);
+/// A model that can be asked, and what its Agent says about each request.
+struct ReadyModel {
+    model: Model,
+    system_prompt: String,
+    max_tokens: u32,
+}
 
-async fn model(context: &Context, namespace: &str, plan: &Plan) -> Result<Ready, LookupError<Reason<BlockedReason>>> {
+async fn ready_model(
+    context: &Context,
+    namespace: &str,
+    plan: &Plan,
+) -> Result<ReadyModel, LookupError<Reason<BlockedReason>>> {
     let (agent, key) = agent_of(context, namespace, plan).await?;
-    let system = agent::system_prompt(agent.spec.soul.as_deref());
     let model = Model::new(&agent.spec, key).map_err(|error| LookupError::Missing(model_failure(error)))?;
-    Ok((model, system, agent.spec.limits.max_tokens))
+    let system_prompt = agent::system_prompt(agent.spec.soul.as_deref());
+    Ok(ReadyModel { model, system_prompt, max_tokens: agent.spec.limits.max_tokens })
 }
 
 fn model_failure(error: ModelError) -> Reason<BlockedReason> {
-    Reason::new(error.category.label().into(), error.message)
+    Reason::new(error.category.reason(), error.message)
 }
 
-struct Transcript<'a> {
+/// What the requests of one turn are made from.
+struct Conversation<'a> {
     plan: &'a Plan,
     messages: Vec<Message>,
     executions: BTreeMap<String, Execution>,
     context: TurnContext,
 }
 
-impl Transcript<'_> {
+impl Conversation<'_> {
     fn request(
         &self,
+        model: &ReadyModel,
         context: &TurnContext,
-        system: &str,
-        max_tokens: u32,
-        tools: bool,
+        tools: ToolUse,
     ) -> Result<TurnRequest, Reason<BlockedReason>> {
         let entries = agent::transcript::entries(self.plan, &self.messages, &self.executions, context)
             .map_err(|missing| Reason::new(BlockedReason::TranscriptIncomplete, missing.to_string()))?;
-        Ok(TurnRequest { system: system.to_owned(), entries, tools, max_tokens })
+        Ok(TurnRequest { system: model.system_prompt.clone(), entries, tools, max_tokens: model.max_tokens })
     }
 
     /// Asks until there is an answer worth storing: transport errors after a pause, an empty or declining answer once
     /// more with a changed prompt, an overlong conversation once more shortened.
-    async fn ask(
-        &self,
-        model: &Model,
-        system: String,
-        max_tokens: u32,
-        tools: bool,
-    ) -> Result<Reply, Reason<BlockedReason>> {
+    async fn ask(&self, model: &ReadyModel, tools: ToolUse) -> Result<Reply, Reason<BlockedReason>> {
         let mut context = self.context.clone();
         let mut nudged = false;
         let mut shortened = false;
         let mut tries = 0;
         loop {
-            let request = self.request(&context, &system, max_tokens, tools)?;
+            let request = self.request(model, &context, tools)?;
             tries += 1;
-            match model.ask(&request).await {
+            match model.model.ask(&request).await {
                 Ok(reply) if matches!(reply.kind, ReplyKind::Calls | ReplyKind::Text) => return Ok(reply),
                 Ok(reply) if !nudged => {
                     nudged = true;
                     context.nudge = prompt::nudge(reply.kind, 1);
                 }
-                Ok(reply) => return Err(Reason::new(reply.kind.code().into(), unusable_reply(&reply))),
+                Ok(reply) => return Err(Reason::new(reply.kind.reason(), unusable_reply(&reply))),
                 Err(error) if error.category == ErrorCategory::ContextOverflow && !shortened => {
                     shortened = true;
                     context.budget /= 4;
                 }
-                Err(error) if error.retryable && tries < TRIES => pause(&error, tries).await,
+                Err(error) if error.retryable && tries < TRIES => wait_before_retry(&error, tries).await,
                 Err(error) => return Err(model_failure(error)),
             }
         }
     }
 }
 
-async fn pause(error: &ModelError, tries: u32) {
+async fn wait_before_retry(error: &ModelError, tries: u32) {
     let backoff = Duration::from_secs(1 << tries.min(6)).min(LONGEST_PAUSE);
     let wait = error.retry_after.unwrap_or(backoff);
-    tracing::info!(category = error.category.label(), ?wait, tries, "a model request failed and is tried again");
+    tracing::info!(category = %error.category.reason(), ?wait, tries, "a model request failed and is tried again");
     tokio::time::sleep(wait).await;
 }
 
@@ -241,42 +247,5 @@ fn turn_context(
         nudge: (streak > 0).then(|| prompt::nudge(ReplyKind::Text, streak)).flatten(),
         closing: closing.map(|reason| reason.message.clone()),
         ..TurnContext::default()
-    }
-}
-
-/// A note of the controller: a request that failed for good.
-fn note(plan: &Plan, sequence: u32, reason: Reason<BlockedReason>) -> MessageSpec {
-    MessageSpec {
-        plan_ref: ObjectRef::of(plan),
-        sequence,
-        role: Role::System,
-        text: reason.message,
-        tool_calls: Vec::new(),
-        tool_results: Vec::new(),
-        model: None,
-        stop_reason: Some(reason.code.to_string()),
-        usage: None,
-        opaque: None,
-    }
-}
-
-fn agent_message(
-    plan: &Plan,
-    sequence: u32,
-    reply: Reply,
-    results: Vec<crate::api::ToolResult>,
-    closing: bool,
-) -> MessageSpec {
-    MessageSpec {
-        plan_ref: ObjectRef::of(plan),
-        sequence,
-        role: Role::Agent,
-        text: reply.text,
-        tool_calls: reply.calls,
-        tool_results: results,
-        model: reply.model,
-        stop_reason: if closing { Some(CLOSING.to_owned()) } else { reply.stop_reason },
-        usage: reply.usage,
-        opaque: reply.opaque,
     }
 }

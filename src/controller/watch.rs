@@ -149,16 +149,18 @@ impl Watches {
 
     /// Starts all of them. What was deleted is not observed any more, so that the tasks that work for it are stopped
     /// from here.
-    pub fn start(self, steps: &Tasks, turns: &Tasks) -> [BoxFuture<'static, ()>; 7] {
+    pub fn start(self, steps: &Tasks, turns: &Tasks) -> Vec<BoxFuture<'static, ()>> {
         let (steps, turns) = (steps.clone(), turns.clone());
-        [
-            self.plans.start(move |uid| turns.stop(uid)),
-            self.executions.start(move |uid| steps.stop(uid)),
-            self.windows.start(|_| {}),
-            self.messages.start(|_| {}),
-            self.agents.start(|_| {}),
-            self.hosts.start(|_| {}),
-            self.guests.start(|_| {}),
+        // Without `..`, so that the compiler names a watch that is not started.
+        let Self { plans, executions, windows, messages, agents, hosts, guests } = self;
+        vec![
+            plans.start(move |uid| turns.stop(uid)),
+            executions.start(move |uid| steps.stop(uid)),
+            windows.start(|_| {}),
+            messages.start(|_| {}),
+            agents.start(|_| {}),
+            hosts.start(|_| {}),
+            guests.start(|_| {}),
         ]
     }
 }
@@ -199,11 +201,11 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
 }
 
 fn described(error: &watcher::Error) -> String {
-    let text = error.to_string();
-    if text.contains("404") {
-        "the CustomResourceDefinition is missing; apply crds/ or install the chart".to_owned()
-    } else {
-        shortened(&text, LONGEST_ERROR)
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.is_not_found() => {
+            "the CustomResourceDefinition is missing; apply crds/ or install the chart".to_owned()
+        }
+        other => shortened(&other.to_string(), LONGEST_ERROR),
     }
 }
 
@@ -215,13 +217,13 @@ mod tests {
     use super::*;
 
     fn refused() -> kube::Error {
-        let message = "storage is (re)initializing".to_owned();
-        kube::Error::Api(Box::new(Status {
-            status: Some(StatusSummary::Failure),
-            code: 429,
-            message,
-            ..Status::default()
-        }))
+        api_error(429, "TooManyRequests", "storage is (re)initializing")
+    }
+
+    fn api_error(code: u16, reason: &str, message: &str) -> kube::Error {
+        let (reason, message) = (reason.to_owned(), message.to_owned());
+        let status = Some(StatusSummary::Failure);
+        kube::Error::Api(Box::new(Status { status, code, reason, message, ..Status::default() }))
     }
 
     fn after(events: Vec<watcher::Result<watcher::Event<MaybeInvalid<Plan>>>>) -> Vec<String> {
@@ -239,6 +241,13 @@ mod tests {
             Err(watcher::Error::WatchStartFailed(refused())),
         ];
         assert!(after(events).is_empty(), "a quiet kind sends no event that would say that the watch works again");
+    }
+
+    #[test]
+    fn a_missing_definition_is_named_and_other_failures_are_repeated_as_they_are() {
+        let list = |error| described(&watcher::Error::InitialListFailed(error));
+        assert!(list(api_error(404, "NotFound", "404 page not found")).contains("CustomResourceDefinition is missing"));
+        assert!(list(api_error(500, "InternalError", "took 404 ms")).contains("404 ms"));
     }
 
     #[test]

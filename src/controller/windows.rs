@@ -8,7 +8,7 @@ use super::{
     context::{Context, now},
     effects::replace_status,
     error::{ControllerError, call},
-    objects::requeue,
+    objects::{NamespacedName, requeue},
     stores::MaybeInvalid,
 };
 use crate::{
@@ -21,7 +21,7 @@ pub async fn reconcile(
     seen: Arc<MaybeInvalid<AutonomyWindow>>,
     context: Arc<Context>,
 ) -> Result<Action, ControllerError> {
-    let (namespace, name) = super::objects::key(seen.as_ref())?;
+    let NamespacedName { namespace, name } = NamespacedName::of(seen.as_ref())?;
     let windows: Api<AutonomyWindow> = context.api(&namespace);
     let Some(mut window) = call("reading a window", windows.get_opt(&name)).await? else {
         return Ok(Action::await_change());

@@ -71,7 +71,7 @@ pub fn parts(settings: &Settings, client: Client, stop: &CancellationToken) -> a
     let start: Start = wait_for_facts(context.clone(), probe_namespace.clone()).boxed().shared();
     let controllers = controllers::all(&context, &watches, Wakes { plans, executions }, &start, stop)?;
     let mut services: Vec<Part> = Vec::new();
-    services.extend(watches.start(&context.steps, &context.turns).map(|watch| service("a watch", watch)));
+    services.extend(watches.start(&context.steps, &context.turns).into_iter().map(|watch| service("a watch", watch)));
     services.push(service("the guard's watch", guard::watch(client, probe_namespace, guarded.clone()).boxed()));
     let address = settings.health_address;
     services.push(Box::pin(async move {
@@ -90,15 +90,7 @@ fn service(name: &'static str, work: BoxFuture<'static, ()>) -> Part {
 
 /// Waits until every store has been filled and the guard was tried once: nothing is decided on half the facts.
 async fn wait_for_facts(context: Arc<Context>, probe_namespace: String) {
-    let stores = &context.stores;
-    // An error means that the watch is gone, and then the process ends.
-    let _ = stores.plans.wait_until_ready().await;
-    let _ = stores.executions.wait_until_ready().await;
-    let _ = stores.windows.wait_until_ready().await;
-    let _ = stores.messages.wait_until_ready().await;
-    let _ = stores.agents.wait_until_ready().await;
-    let _ = stores.hosts.wait_until_ready().await;
-    let _ = stores.guests.wait_until_ready().await;
+    context.stores.wait_until_ready().await;
     let up = guard::is_up(&context.client, &probe_namespace).await.unwrap_or(false);
     context.guarded.store(up, Ordering::Relaxed);
     tracing::info!(guarded = up, "ready");

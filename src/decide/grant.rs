@@ -2,7 +2,7 @@
 
 use super::{
     admission_guard::AdmissionGuard,
-    object::{annotation, namespace_and_name},
+    object::{annotation, name, namespace},
 };
 use crate::api::{
     APPROVE, APPROVED_BY, AutonomyWindow, AutonomyWindowSpec, CONFIRM, Execution, Grant, GrantVia, ObjectRef, Plan,
@@ -23,7 +23,7 @@ pub(super) enum Approved<'a> {
     Destruction(&'a Execution, Target),
 }
 
-/// The window for what was approved, owned by the plan. `token` is the plan's token or the code of the phrase;
+/// The window for what was approved, owned by the plan. `token` is the plan's token or the code of the phrase.
 /// The person's name counts as verified while the admission policies are up.
 pub(super) fn window_for(
     approved: Approved<'_>,
@@ -32,9 +32,9 @@ pub(super) fn window_for(
     token: &str,
     guard: AdmissionGuard,
 ) -> AutonomyWindow {
-    let username = written(&approved, plan, APPROVED_BY).filter(|name| !name.is_empty());
+    let username = annotation_beside(&approved, plan, APPROVED_BY).filter(|name| !name.is_empty());
     let username = shortened(username.as_deref().unwrap_or("unknown"), LONGEST_NAME);
-    let reason = written(&approved, plan, REASON).map(|why| shortened(&why, LONGEST_PERSONS_REASON));
+    let reason = annotation_beside(&approved, plan, REASON).map(|why| shortened(&why, LONGEST_PERSONS_REASON));
     let (execution, class, via, target) = match approved {
         Approved::Plan => (None, WindowClass::Assent, GrantVia::Annotation, None),
         Approved::PlanByStep(execution) => (Some(execution), WindowClass::Assent, GrantVia::Annotation, None),
@@ -57,13 +57,13 @@ pub(super) fn window_for(
         execution_ref: execution.map(ObjectRef::of),
         revoked: false,
     };
-    let mut window = AutonomyWindow::new(&window_name(namespace_and_name(plan).1, token), spec);
+    let mut window = AutonomyWindow::new(&window_name(name(plan), token), spec);
     child::own(plan, &mut window);
     window
 }
 
 /// The annotation of the object on which the person approved.
-fn written(approved: &Approved<'_>, plan: &Plan, key: &str) -> Option<String> {
+fn annotation_beside(approved: &Approved<'_>, plan: &Plan, key: &str) -> Option<String> {
     let value = match approved {
         Approved::Plan => annotation(plan, key),
         Approved::PlanByStep(execution) | Approved::Destruction(execution, _) => annotation(*execution, key),
@@ -73,18 +73,18 @@ fn written(approved: &Approved<'_>, plan: &Plan, key: &str) -> Option<String> {
 
 /// The line that approves the plan.
 pub(super) fn plan_approval_command(plan: &Plan, token: &str) -> String {
-    let (namespace, name) = namespace_and_name(plan);
+    let (namespace, name) = (namespace(plan), name(plan));
     format!("kubectl -n {namespace} annotate plan {name} --overwrite {APPROVE}={token}")
 }
 
 /// The line that approves the plan of a waiting step.
 pub(super) fn step_approval_command(execution: &Execution, token: &str) -> String {
-    let (namespace, name) = namespace_and_name(execution);
+    let (namespace, name) = (namespace(execution), name(execution));
     format!("kubectl -n {namespace} annotate execution {name} --overwrite {APPROVE}={token}")
 }
 
 /// The line that confirms a destructive step.
 pub(super) fn confirmation_command(execution: &Execution, phrase: &str) -> String {
-    let (namespace, name) = namespace_and_name(execution);
+    let (namespace, name) = (namespace(execution), name(execution));
     format!("kubectl -n {namespace} annotate execution {name} --overwrite {CONFIRM}=\"{phrase}\"")
 }

@@ -4,10 +4,14 @@ use kube::Resource;
 
 use crate::api::Plan;
 
-/// Namespace and name; empty if absent, which objects from the API server never are.
-pub(super) fn namespace_and_name(object: &impl Resource) -> (&str, &str) {
-    let meta = object.meta();
-    (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
+/// The namespace; empty if absent, which it never is in objects from the API server.
+pub(super) fn namespace(object: &impl Resource) -> &str {
+    object.meta().namespace.as_deref().unwrap_or_default()
+}
+
+/// The name; empty if absent, which it never is in objects from the API server.
+pub(super) fn name(object: &impl Resource) -> &str {
+    object.meta().name.as_deref().unwrap_or_default()
 }
 
 /// The uid; empty if absent, which it never is in objects from the API server.

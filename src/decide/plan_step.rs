@@ -7,8 +7,9 @@ pub(super) fn carries_out(spec: &ExecutionSpec, step: &PlanStep) -> bool {
     step.target == spec.target && step.run.as_deref() == command(spec) && step.create_container == spec.create_container
 }
 
-/// Whether the declared step names what an Execution does: the same, white space around the command aside.
-pub(super) fn names(step: &PlanStep, spec: &ExecutionSpec) -> bool {
+/// Whether an approval of the declared step covers what an Execution does: the same, white space around the command
+/// aside.
+pub(super) fn covers(step: &PlanStep, spec: &ExecutionSpec) -> bool {
     step.target == spec.target
         && step.run.as_deref().map(str::trim) == command(spec).map(str::trim)
         && step.create_container == spec.create_container

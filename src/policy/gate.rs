@@ -123,13 +123,13 @@ pub fn gate(question: &Question<'_>) -> GateAnswer {
     match question.risk {
         Risk::ReadOnly => GateAnswer::Allow(Authority { kind: AuthorityKind::ReadOnly, name: None, approver: None }),
         _ if !out_of_scope(question).is_empty() => {
-            GateAnswer::Refuse(Refusal::OutOfScope, joined(out_of_scope(question)))
+            GateAnswer::Refuse(Refusal::OutOfScope, names_of(out_of_scope(question)))
         }
         Risk::ConfigMutation => match assent_window(question) {
             Some(window) => GateAnswer::Allow(authority(AuthorityKind::Window, window)),
             None => GateAnswer::Await(Need::Window),
         },
-        Risk::Destructive => destructive(question),
+        Risk::Destructive => answer_destructive(question),
     }
 }
 
@@ -148,11 +148,11 @@ fn refusal(question: &Question<'_>) -> Option<GateAnswer> {
     }
     let protected: Vec<_> =
         question.scope.touches.iter().filter(|target| question.inventory.protects(target)).collect();
-    (!protected.is_empty()).then(|| GateAnswer::Refuse(Refusal::Protected, joined(protected)))
+    (!protected.is_empty()).then(|| GateAnswer::Refuse(Refusal::Protected, names_of(protected)))
 }
 
 /// The answer to a destructive step within the plan's targets.
-fn destructive(question: &Question<'_>) -> GateAnswer {
+fn answer_destructive(question: &Question<'_>) -> GateAnswer {
     let mut targets = question.scope.acts_on.iter();
     let (Some(target), others) = (targets.next(), targets.next()) else {
         return GateAnswer::Refuse(Refusal::UnknownTarget, "nothing".to_owned());
@@ -164,7 +164,7 @@ fn destructive(question: &Question<'_>) -> GateAnswer {
         };
     }
     if others.is_some() {
-        return GateAnswer::Refuse(Refusal::SeveralTargets, joined(question.scope.acts_on.iter().collect()));
+        return GateAnswer::Refuse(Refusal::SeveralTargets, names_of(question.scope.acts_on.iter().collect()));
     }
     let confirmed = open_windows(question, WindowClass::Destructive)
         .find(|window| window.targets.len() == 1 && window.targets.contains(target));
@@ -195,6 +195,6 @@ fn authority(kind: AuthorityKind, window: &OpenWindow) -> Authority {
     Authority { kind, name: Some(window.name.clone()), approver: Some(window.approver.clone()) }
 }
 
-fn joined(targets: Vec<&Target>) -> String {
+fn names_of(targets: Vec<&Target>) -> String {
     targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -12,4 +12,4 @@ mod token;
 pub use gate::{Covered, GateAnswer, Need, OpenWindow, Question, Refusal, gate};
 pub use identity::{EffectiveStep, Facts, differences, digest_of_facts, plan_facts};
 pub use scope::{Inventory, KnownAgent, KnownGuest, KnownHost, Scope, Unknown, resolve_scope};
-pub use token::{Phrase, first_nonce, next_nonce, phrase_code, token};
+pub use token::{Phrase, TokenEvent, first_nonce, next_nonce, phrase_code, token};

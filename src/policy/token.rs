@@ -22,9 +22,33 @@ pub fn first_nonce(uid: &str) -> String {
     short_sha256(&canonical_bytes(&json!({"uid": uid, "nonce": 0})), 16)
 }
 
-/// The nonce after `event`, which is a grant, denial or expiry: no earlier token fits any more.
-pub fn next_nonce(uid: &str, nonce: &str, event: &str) -> String {
-    short_sha256(&canonical_bytes(&json!({"uid": uid, "nonce": nonce, "event": event})), 16)
+/// What ends the use of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenEvent {
+    /// A window opened under it.
+    Granted,
+    /// A person denied the plan or a step.
+    Denied,
+    /// The window that it opened has ended.
+    WindowEnded,
+    /// A window of its name exists that can never open.
+    Used,
+}
+
+impl TokenEvent {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::Denied => "denied",
+            Self::WindowEnded => "ended",
+            Self::Used => "spent",
+        }
+    }
+}
+
+/// The nonce after `event`: no earlier token fits any more.
+pub fn next_nonce(uid: &str, nonce: &str, event: TokenEvent) -> String {
+    short_sha256(&canonical_bytes(&json!({"uid": uid, "nonce": nonce, "event": event.as_str()})), 16)
 }
 
 /// The 8 hexadecimal digits that make a phrase fit one Execution only, and once.
@@ -72,7 +96,7 @@ mod tests {
     #[test]
     fn a_token_fits_one_digest_and_one_nonce() {
         let nonce = first_nonce("uid");
-        let next = next_nonce("uid", &nonce, "granted");
+        let next = next_nonce("uid", &nonce, TokenEvent::Granted);
         assert_eq!(token("d", &nonce).len(), 12);
         assert_ne!(token("d", &nonce), token("e", &nonce));
         assert_ne!(token("d", &nonce), token("d", &next));

@@ -7,15 +7,15 @@ use super::report::{LostReason, NotStarted, Outcome, Report};
 /// What the wrapper on the target said until the channel ended.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// The script ran at all.
-    pub spoke: bool,
-    /// The command was started, or found running.
+    /// Whether the script ran at all.
+    pub has_frames: bool,
+    /// Whether the command was started, or found running.
     pub running: bool,
-    /// Its last word, if the answer is complete.
+    /// What it says became of the attempt, if the answer is complete.
     pub verdict: Option<Verdict>,
 }
 
-/// The wrapper's last word.
+/// What the wrapper says became of an attempt.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Decided by evidence.
@@ -31,7 +31,7 @@ pub(crate) enum Verdict {
 impl Answer {
     pub(crate) fn read(mark: &str, attempt_id: &str, bytes: &[u8]) -> Self {
         let frames = parse(mark, bytes);
-        let mut answer = Self { spoke: !frames.is_empty(), ..Self::default() };
+        let mut answer = Self { has_frames: !frames.is_empty(), ..Self::default() };
         answer.running = frames.iter().any(|frame| matches!(frame.word, "STARTED" | "RUNNING"));
         // Without its end an answer may lack the part that matters.
         if frames.last().is_some_and(|frame| frame.word == "DONE") {
@@ -107,13 +107,13 @@ struct Record {
     timed_out: bool,
     cancelled: bool,
     leaked: u32,
-    out: Stream,
-    err: Stream,
+    out: RecordedStream,
+    err: RecordedStream,
 }
 
 /// Length and digest of a whole stream, where the supervisor saw its end.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Stream {
+struct RecordedStream {
     bytes: Option<u64>,
     sha256: Option<String>,
 }
@@ -125,7 +125,7 @@ impl Record {
             fields.split_whitespace().find_map(|field| field.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')))
         };
         let flag = |name: &str| field(name).map(|value| value == "1");
-        let stream = |name: &str| Stream {
+        let stream = |name: &str| RecordedStream {
             bytes: field(&format!("{name}_bytes")).and_then(|value| value.parse().ok()),
             sha256: field(&format!("{name}_sha256")).filter(|value| value.len() == 64).map(ToOwned::to_owned),
         };
@@ -155,12 +155,12 @@ impl Record {
     }
 
     fn outcome(&self, notes: &mut Vec<String>) -> Outcome {
-        let ended = ended(self.code, self.signalled);
+        let ended = outcome_of_exit(self.code, self.signalled);
         if self.timed_out {
             notes.push("the target ended it at its time limit; it may have done a part of its work".into());
             Outcome::TimedOut
         } else if self.cancelled && self.code != 0 {
-            notes.push(format!("it was ended on request ({}); it may have done a part of its work", words(&ended)));
+            notes.push(format!("it was ended on request ({}); it may have done a part of its work", describe(&ended)));
             Outcome::Cancelled
         } else {
             if self.cancelled {
@@ -172,14 +172,14 @@ impl Record {
 }
 
 /// The outcome behind a shell's exit code, given whether the shell saw a signal.
-pub(crate) fn ended(code: i32, signalled: bool) -> Outcome {
+pub(crate) fn outcome_of_exit(code: i32, signalled: bool) -> Outcome {
     if signalled && code > 128 {
         return Outcome::Signalled { signal: signal_name(code - 128) };
     }
     Outcome::Exited { code }
 }
 
-fn words(outcome: &Outcome) -> String {
+fn describe(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Signalled { signal } => format!("signal {signal}"),
         Outcome::Exited { code } => format!("exit code {code}"),

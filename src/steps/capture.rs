@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-/// Bytes of a stream that are kept from its beginning and its end.
+/// Bytes of a stream that are sent back and shown, from its beginning and from its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub head: usize,
@@ -13,6 +13,11 @@ pub(crate) struct Limits {
 
 pub(crate) const STDOUT: Limits = Limits { head: 4 * 1024, tail: 8 * 1024 };
 pub(crate) const STDERR: Limits = Limits { head: 2 * 1024, tail: 4 * 1024 };
+
+/// Bytes of each stream that a run directory keeps from its beginning, and as many from its end.
+pub(crate) const KEPT_BYTES: usize = 512 * 1024;
+// supervisor.sh divides it into blocks: of 8192 bytes for dd, of 512 for ulimit.
+const _: () = assert!(KEPT_BYTES.is_multiple_of(8192));
 
 /// A stream of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

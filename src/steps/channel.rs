@@ -54,7 +54,7 @@ impl<S: Sink> Exchange<S> {
         sink: S,
     ) -> Self {
         let abandon = CancellationToken::new();
-        let task = tokio::spawn(talk(channel, permit, command, input, sink, abandon.clone()));
+        let task = tokio::spawn(send_and_receive(channel, permit, command, input, sink, abandon.clone()));
         Self { task, _abandon_on_drop: abandon.clone().drop_guard(), abandon }
     }
 
@@ -70,7 +70,7 @@ impl<S: Sink> Exchange<S> {
     }
 }
 
-async fn talk<S: Sink>(
+async fn send_and_receive<S: Sink>(
     channel: Channel<Msg>,
     permit: OwnedSemaphorePermit,
     command: String,
@@ -99,7 +99,7 @@ async fn talk<S: Sink>(
         }
     }
     if !ended.closed {
-        // The seat is given back only when the server has closed its end, which it may put off.
+        // Another channel may use the permit only when the server has closed its end, which it may put off.
         tokio::spawn(async move {
             let _ = write.close().await;
             let drained = async { while read.wait().await.is_some() {} };

@@ -6,12 +6,12 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::access::HostAccess;
-use super::capture::{Capture, STDERR, STDOUT, sanitise};
-use super::channel::{Bounded, Ended, Sink};
+use super::capture::{Capture, STDERR, STDOUT};
+use super::channel::{Bounded, Sink};
 use super::connection::Lane;
 use super::error::ConnectError;
 use super::frames::new_mark;
-use super::marked::{Done, Marked};
+use super::marked::{EndedCommand, MarkedOutput};
 use super::pool::Pool;
 use super::report::{LostReason, Outcome, Report};
 use super::script;
@@ -49,12 +49,12 @@ pub(crate) async fn run(
     step: &Step,
     cancel: &CancellationToken,
 ) -> Result<Option<Report>, ConnectError> {
-    let Some(done) = talk(pool, access, step, HeadTail::new, cancel).await? else { return Ok(None) };
+    let Some(ended) = send_and_wait(pool, access, step, HeadTail::new, cancel).await? else { return Ok(None) };
     Ok(Some(Report {
-        outcome: done.outcome,
-        stdout: done.sink.stdout.finish(),
-        stderr: done.sink.stderr.finish(),
-        detail: done.detail,
+        outcome: ended.outcome,
+        stdout: ended.sink.stdout.finish(),
+        stderr: ended.sink.stderr.finish(),
+        detail: ended.detail,
     }))
 }
 
@@ -73,29 +73,29 @@ pub(crate) async fn query(
         mutating: false,
         start_within: timeout,
     };
-    let done = talk(pool, access, &step, || Bounded::new(QUERY_LIMIT), &CancellationToken::new()).await?;
-    let Some(done) = done else {
+    let ended = send_and_wait(pool, access, &step, || Bounded::new(QUERY_LIMIT), &CancellationToken::new()).await?;
+    let Some(ended) = ended else {
         return Ok(RawOutput { outcome: Outcome::Cancelled, stdout: Vec::new(), stderr: Vec::new(), truncated: false });
     };
     Ok(RawOutput {
-        outcome: done.outcome,
-        stdout: done.sink.stdout,
-        stderr: done.sink.stderr,
-        truncated: done.sink.truncated,
+        outcome: ended.outcome,
+        stdout: ended.sink.stdout,
+        stderr: ended.sink.stderr,
+        truncated: ended.sink.truncated,
     })
 }
 
-async fn talk<S: Sink>(
+async fn send_and_wait<S: Sink>(
     pool: &Pool,
     access: &HostAccess,
     step: &Step,
     sink: fn() -> S,
     cancel: &CancellationToken,
-) -> Result<Option<Done<S>>, ConnectError> {
+) -> Result<Option<EndedCommand<S>>, ConnectError> {
     let mark = new_mark();
     let text = script::direct(&mark, &step.attempt_id, step.place, &step.command, step.seconds());
-    let command = script::shell_of(step.place);
-    let exchange = pool.exchange(access, Lane::Step, command, text, Marked::new(&mark, sink()));
+    let command = script::remote_shell(step.place);
+    let exchange = pool.exchange(access, Lane::Step, command, text, MarkedOutput::new(&mark, sink()));
     let mut exchange = tokio::select! {
         exchange = exchange => exchange?,
         () = cancel.cancelled() => return Ok(None),
@@ -116,15 +116,15 @@ async fn talk<S: Sink>(
     };
     let Some((marked, ended)) = ended else {
         let outcome = Outcome::Lost { reason: LostReason::ConnectionLost };
-        return Ok(Some(Done { outcome, detail: "the exchange was broken off".into(), sink: sink() }));
+        return Ok(Some(EndedCommand { outcome, detail: "the exchange was broken off".into(), sink: sink() }));
     };
-    marked.judge(access, step, ended, began.elapsed(), cancel.is_cancelled()).map(Some)
+    marked.into_result(access, step, ended, began.elapsed(), cancel.is_cancelled()).map(Some)
 }
 
 /// Ends a command and its tree on the target: TERM, 10 s, KILL. Returns after that, or when the target cannot be asked.
 async fn stop(pool: &Pool, access: &HostAccess, step: &Step) {
     let text = script::stop(&new_mark(), &step.attempt_id, step.place);
-    let command = script::shell_of(step.place);
+    let command = script::remote_shell(step.place);
     match pool.exchange(access, Lane::Cancel, command, text, Bounded::new(NOISE_LIMIT)).await {
         Ok(mut exchange) => {
             let _ = timeout(GRACE, exchange.end()).await;
@@ -152,24 +152,5 @@ impl Sink for HeadTail {
 
     fn stderr(&mut self, bytes: &[u8]) {
         self.stderr.push(bytes);
-    }
-}
-
-/// The error for a target on which our script never ran, from what came instead of an answer.
-pub(crate) fn silence(access: &HostAccess, place: Place, ended: &Ended, stdout: &[u8], stderr: &[u8]) -> ConnectError {
-    let host = access.name.clone();
-    let said = sanitise(if stderr.is_empty() { stdout } else { stderr });
-    let detail: String = match said.trim() {
-        "" => format!("nothing (exit {:?}, signal {:?})", ended.exit, ended.signal),
-        text => text.chars().take(500).collect(),
-    };
-    match place {
-        Place::Guest { .. }
-            if detail.contains("not found") && ended.exit == Some(127) && !detail.contains("lxc-attach") =>
-        {
-            ConnectError::PctMissing { host, detail }
-        }
-        Place::Guest { vmid } => ConnectError::GuestUnavailable { host, vmid, detail },
-        Place::Host => ConnectError::ShellUnusable { host, detail },
     }
 }

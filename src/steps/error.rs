@@ -122,7 +122,7 @@ impl ConnectError {
     }
 
     /// Whether trying again soon is pointless, or punished by the server, until somebody changed something.
-    pub fn needs_a_person(&self) -> bool {
+    pub(crate) fn needs_a_person(&self) -> bool {
         !matches!(self, Self::Unreachable { .. } | Self::GuestUnavailable { .. } | Self::ShellUnusable { .. })
     }
 }
@@ -134,7 +134,9 @@ pub enum ReadOutputError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// There is no such run directory: a read-only step, an id that never ran, or output that was cleaned away.
-    #[error("reading output of attempt {0}: the target keeps none")]
+    #[error(
+        "reading output of attempt {0}: the target keeps none; a read-only step leaves none, and output is removed after a week"
+    )]
     Absent(String),
     /// The attempt id cannot name a run directory.
     #[error("reading output: {0}")]

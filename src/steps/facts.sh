@@ -1,21 +1,13 @@
-# What a controller wants to know about a host or a guest before it works there. Read-only; variables as in wrapper.sh.
+# What a controller wants to know about a host or a guest before it works there. Read-only. Variables as in common.sh,
+# and versions: not empty if the target is a host, which can tell its version of Proxmox VE.
 
 facts() {
-    read -r boot </proc/sys/kernel/random/boot_id
-    read -r stat </proc/1/stat
-    stat=${stat##*) }
-    read -r uptime rest </proc/uptime
-    missing=
-    for tool in flock setsid timeout mkdir mkfifo dd head tail wc grep env sync "${shell%% *}"; do
-        command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
-    done
-    set -- $stat
-    shift 19
-    printf '\n%s INSTANCE %s\n' "$mark" "$boot:$1"
-    printf '\n%s UPTIME %s\n' "$mark" "${uptime%.*}${uptime#*.}"
-    printf '\n%s MISSING %s\n' "$mark" "$missing"
-    [ -z "$versions" ] || printf '\n%s VERSION %s\n' "$mark" "$(pveversion 2>/dev/null)"
-    printf '\n%s KERNEL %s\n' "$mark" "$(uname -r 2>/dev/null)"
-    printf '\n%s NODE %s\n' "$mark" "$(uname -n 2>/dev/null)"
-    printf '\n%s DONE\n' "$mark"
+    read_instance
+    read_uptime
+    find_missing_tools $required_tools
+    say INSTANCE "$this_instance"
+    say UPTIME "$uptime"
+    say MISSING "$missing"
+    [ -z "$versions" ] || say VERSION "$(pveversion 2>/dev/null)"
+    say DONE
 }

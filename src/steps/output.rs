@@ -1,4 +1,4 @@
-//! Reads the output that a run directory keeps: the first and the last half MiB of each stream.
+//! Reads the output that a run directory keeps: the beginning and the end of each stream, [`super::capture::KEPT_BYTES`] each.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use tokio::time::timeout;
 use super::access::HostAccess;
 use super::channel::Bounded;
 use super::connection::Lane;
-use super::direct::silence;
 use super::error::ReadOutputError;
 use super::frames::{new_mark, parse};
+use super::no_answer::no_answer;
 use super::pool::Pool;
 use super::script;
 use super::step::{Place, check_attempt_id};
@@ -64,12 +64,12 @@ pub(crate) async fn read(
     let mark = new_mark();
     let text = script::output(&mark, attempt_id, place, name, offset, length.min(MAX_PART_BYTES));
     let sink = Bounded::new(2 * MAX_PART_BYTES as usize);
-    let mut exchange = pool.exchange(access, Lane::Step, script::shell_of(place), text, sink).await?;
+    let mut exchange = pool.exchange(access, Lane::Step, script::remote_shell(place), text, sink).await?;
     let answer = timeout(ANSWER_LIMIT, exchange.end()).await.map_err(|_| incomplete("no answer in time"))?;
     let (sink, ended) = answer.ok_or_else(|| incomplete("the exchange failed"))?;
     let frames = parse(&mark, &sink.stdout);
     if frames.is_empty() && ended.closed {
-        return Err(silence(access, place, &ended, &sink.stdout, &sink.stderr).into());
+        return Err(no_answer(access, place, &ended, &sink.stdout, &sink.stderr).into());
     }
     if frames.iter().any(|frame| frame.word == "ABSENT") {
         return Err(ReadOutputError::Absent(attempt_id.into()));

@@ -15,11 +15,11 @@ use super::connection::{Connection, Lane};
 use super::error::ConnectError;
 
 /// sshd (since 9.8) locks out a source that keeps failing to log in, so a refusal stands for this long.
-const REFUSAL_STANDS: Duration = Duration::from_secs(5);
+const REFUSAL_IS_KEPT_FOR: Duration = Duration::from_secs(5);
 const OPEN_LIMIT: Duration = Duration::from_secs(20);
 const OPEN_TRIES: u32 = 3;
 /// How long to ask again for a session that the server refuses.
-const SEAT_LIMIT: Duration = Duration::from_secs(60);
+const SESSION_WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(crate) struct Pool {
@@ -55,12 +55,12 @@ impl Pool {
     ) -> Result<(Channel<Msg>, OwnedSemaphorePermit), ConnectError> {
         let (mut detail, mut broken) = (String::new(), 0);
         let mut refused_since: Option<Instant> = None;
-        while broken < OPEN_TRIES && refused_since.is_none_or(|since| since.elapsed() < SEAT_LIMIT) {
+        while broken < OPEN_TRIES && refused_since.is_none_or(|since| since.elapsed() < SESSION_WAIT_LIMIT) {
             let connection = self.connection(access).await?;
             let Ok(permit) = connection.lane(lane).acquire_owned().await else { continue };
             match timeout(OPEN_LIMIT, open_session(connection.clone())).await {
                 Ok(Ok(channel)) => return Ok((channel, permit)),
-                // The server allows fewer sessions than usual; the connection is healthy and a seat will come free.
+                // The server allows fewer sessions than usual; the connection is healthy and a session will come free.
                 Ok(Err(russh::Error::ChannelOpenFailure(reason))) => {
                     detail = format!("the server refused a session: {reason:?}");
                     refused_since.get_or_insert_with(Instant::now);
@@ -87,7 +87,7 @@ impl Pool {
             return Ok(connection.clone());
         }
         if let Some((since, error)) = &slot.refused
-            && since.elapsed() < REFUSAL_STANDS
+            && since.elapsed() < REFUSAL_IS_KEPT_FOR
         {
             return Err(error.clone());
         }

@@ -8,30 +8,22 @@ use super::access::HostAccess;
 use super::capture::sanitise;
 use super::channel::Bounded;
 use super::connection::Lane;
-use super::direct::silence;
 use super::error::ConnectError;
 use super::frames::{Frame, new_mark, parse};
+use super::no_answer::no_answer;
 use super::pool::Pool;
 use super::script;
 use super::step::Place;
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 /// Two clocks drift apart by at most half a second in this time.
-const FACTS_STAND: Duration = Duration::from_secs(600);
+const CLOCK_IS_FRESH_FOR: Duration = Duration::from_secs(600);
 
 /// Facts about a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFacts {
     /// First line of `pveversion`; `None` when the host has no such command.
     pub pve_version: Option<String>,
-    /// Time since its boot.
-    pub uptime: Duration,
-    /// Boot id and start of PID 1: differs after every restart.
-    pub instance_id: String,
-    /// Its own name for itself.
-    pub node_name: String,
-    /// Running kernel.
-    pub kernel: String,
     /// Programs that mutating steps need and the host lacks; empty when all is well.
     pub missing_tools: Vec<String>,
 }
@@ -39,7 +31,9 @@ pub struct HostFacts {
 /// What a start needs to know about a target: enough to refuse a late start and another boot.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetClock {
+    /// Boot id and start of PID 1: differs after every restart.
     pub instance: String,
+    /// Centiseconds since its boot, at `read_at`.
     uptime: u64,
     read_at: Instant,
 }
@@ -52,7 +46,7 @@ impl TargetClock {
     }
 
     pub(crate) fn is_fresh(&self) -> bool {
-        self.read_at.elapsed() < FACTS_STAND
+        self.read_at.elapsed() < CLOCK_IS_FRESH_FOR
     }
 }
 
@@ -67,10 +61,6 @@ pub(crate) async fn host_facts(pool: &Pool, access: &HostAccess) -> Result<HostF
     let word = |name: &str| find(&frames, name).map(|rest| sanitise(rest.as_bytes())).unwrap_or_default();
     Ok(HostFacts {
         pve_version: Some(word("VERSION")).filter(|version| !version.is_empty()),
-        uptime: Duration::from_millis(10 * word("UPTIME").parse::<u64>().unwrap_or(0)),
-        instance_id: word("INSTANCE"),
-        node_name: word("NODE"),
-        kernel: word("KERNEL"),
         missing_tools: word("MISSING").split_whitespace().map(ToOwned::to_owned).collect(),
     })
 }
@@ -112,7 +102,7 @@ async fn ask_with(
     mark: &str,
     text: String,
 ) -> Result<Vec<u8>, ConnectError> {
-    let command = script::shell_of(place);
+    let command = script::remote_shell(place);
     let mut exchange = pool.exchange(access, Lane::Step, command, text, Bounded::new(64 * 1024)).await?;
     let broken = |detail: &str| ConnectError::Unreachable {
         host: access.name.clone(),
@@ -129,7 +119,7 @@ async fn ask_with(
     if !ended.closed {
         return Err(broken("the connection ended before an answer"));
     }
-    Err(silence(access, place, &ended, &bytes.stdout, &bytes.stderr))
+    Err(no_answer(access, place, &ended, &bytes.stdout, &bytes.stderr))
 }
 
 fn find<'a>(frames: &[Frame<'a>], word: &str) -> Option<&'a str> {

@@ -1,6 +1,6 @@
 //! Composes what is sent to `sh -s` on a target from the embedded scripts: pure text, quoted once.
 
-use super::capture::{STDERR, STDOUT};
+use super::capture::{KEPT_BYTES, STDERR, STDOUT};
 use super::step::{Place, Step};
 
 /// Where the run directories are, on hosts and in guests alike: on persistent storage, so that a claim outlives a
@@ -8,6 +8,7 @@ use super::step::{Place, Step};
 pub(crate) const RUNS: &str = "/var/lib/oikos/runs";
 
 const PREAMBLE: &str = include_str!("preamble.sh");
+const COMMON: &str = include_str!("common.sh");
 const WRAPPER: &str = include_str!("wrapper.sh");
 const SUPERVISOR: &str = include_str!("supervisor.sh");
 const DIRECT: &str = include_str!("direct.sh");
@@ -17,7 +18,7 @@ const CLAIMS: &str = include_str!("claims.sh");
 
 /// The command of the SSH exec request: a POSIX shell that reads its script from standard input. Simple words only,
 /// so that any login shell understands them.
-pub(crate) fn shell_of(place: Place) -> String {
+pub(crate) fn remote_shell(place: Place) -> String {
     match place {
         Place::Host => "exec /bin/sh -s".into(),
         Place::Guest { vmid } => format!("exec pct exec {vmid} --keep-env 0 -- /bin/sh -s"),
@@ -47,6 +48,23 @@ struct Script {
     text: String,
 }
 
+/// `name=value`, a line of a script.
+fn assignment(name: &str, value: impl ToString) -> String {
+    format!("{name}={}\n", quote(&value.to_string()))
+}
+
+/// The supervisor runs in a shell of its own, so it carries its limits and the common functions itself.
+fn supervisor() -> String {
+    [
+        assignment("kept_bytes", KEPT_BYTES),
+        assignment("out_shown", STDOUT.head + STDOUT.tail),
+        assignment("err_shown", STDERR.head + STDERR.tail),
+        COMMON.into(),
+        SUPERVISOR.into(),
+    ]
+    .concat()
+}
+
 impl Script {
     fn new(mark: &str, place: Place, id: &str) -> Self {
         Self { text: "main() {\n".into() }
@@ -57,13 +75,14 @@ impl Script {
     }
 
     fn set(mut self, name: &str, value: impl ToString) -> Self {
-        self.text += &format!("{name}={}\n", quote(&value.to_string()));
+        self.text += &assignment(name, value);
         self
     }
 
     /// A function body is parsed whole before any of it runs: a stream that breaks off runs nothing.
     fn call(mut self, functions: &str, entry: &str) -> String {
         self.text += PREAMBLE;
+        self.text += COMMON;
         self.text += functions;
         self.text += &format!("{entry}\n}}\nmain </dev/null\n");
         self.text
@@ -86,7 +105,7 @@ pub(crate) fn start(mark: &str, step: &Step, instance: &str, start_limit: u64) -
         .set("start_limit", start_limit)
         .set("seconds", step.seconds())
         .set("command", &step.command)
-        .set("supervisor", SUPERVISOR)
+        .set("supervisor", supervisor())
         .call(WRAPPER, "start")
 }
 
@@ -146,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_guest_is_entered_without_the_login_environment_and_with_a_shell_on_standard_input() {
-        assert_eq!(shell_of(Place::Guest { vmid: 101 }), "exec pct exec 101 --keep-env 0 -- /bin/sh -s");
+        assert_eq!(remote_shell(Place::Guest { vmid: 101 }), "exec pct exec 101 --keep-env 0 -- /bin/sh -s");
     }
 
     #[test]

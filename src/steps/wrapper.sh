@@ -1,62 +1,13 @@
 # The part of a step that runs on the target. Sent on standard input of `sh -s` inside a function body, so that a
-# stream that breaks off is a syntax error and never half a script. The variables it reads are set by script.rs:
-#   mark        random word that starts every line meant for the controller; other lines are noise of the login
-#   id          attempt id; runs: directory of all run directories; seconds: time limit of the command
+# stream that breaks off is a syntax error and never half a script. common.sh stands before it. The variables it reads
+# are set by script.rs: those of common.sh, and
+#   runs        directory of all run directories; dir: that of this attempt, set in preamble.sh
 #   instance    what the controller believes this boot of the target to be, empty when it does not know
 #   start_limit uptime in centiseconds after which no start is allowed
-#   shell       words of the shell that runs the command; command: its text; supervisor: text of supervisor.sh
+#   supervisor  text of supervisor.sh with what stands before it
 #   out_head out_tail err_head err_tail    bytes of output to send back
-# Plain POSIX sh (dash, bash, busybox ash). Needs flock, setsid, timeout, mkdir, mkfifo, dd, head, tail, wc, grep.
 
-say() { printf '\n%s %s\n' "$mark" "$*"; }
-
-read_uptime() {
-    read -r uptime rest </proc/uptime
-    uptime=${uptime%.*}${uptime#*.}
-    uptime=${uptime#"${uptime%%[!0]*}"}
-    uptime=${uptime:-0}
-}
-
-# The same boot id is seen in a container and on its host; the start time of PID 1 tells them and their restarts apart.
-read_instance() {
-    read -r boot </proc/sys/kernel/random/boot_id
-    read -r stat </proc/1/stat
-    stat=${stat##*) }
-    set -- $stat
-    shift 19
-    here=$boot:$1
-}
-
-# lock_within SECONDS ARGUMENTS...: flock with a limit. busybox has no -w and says so at once: then look ten times a second.
-lock_within() {
-    tries=$(($1 * 10))
-    read_uptime
-    too_early=$((uptime + tries * 9))
-    limit=$1
-    shift
-    flock -w "$limit" "$@" 2>/dev/null && return 0
-    read_uptime
-    [ "$uptime" -lt "$too_early" ] || return 1
-    while ! flock -n "$@"; do
-        [ "$tries" -gt 0 ] || return 1
-        tries=$((tries - 1))
-        sleep 0.1
-    done
-}
-
-flush_to_disk() { sync "$@" 2>/dev/null || sync; }
-
-# Processes of the attempt, also those that left its session: their environment still carries the mark of the tree.
-marked() { grep -lsF "OIKOS_TREE=.$id." /proc/[0-9]*/environ; }
-
-signal_marked() {
-    found=0
-    for file in $(marked); do
-        pid=${file#/proc/}
-        kill -s "$1" "${pid%/environ}" 2>/dev/null && found=$((found + 1))
-    done
-}
-
+# Whether the supervisor wrote how the command ended; sets `record`.
 has_record() {
     record=
     [ -s "$dir/result" ] && read -r record <"$dir/result"
@@ -66,52 +17,55 @@ has_record() {
     return 1
 }
 
-# section STREAM HEAD TAIL [SIZE]: all of a short stream, else head and tail.
-section() {
-    size=0
+# send_output STREAM HEAD TAIL [SIZE]: all of a short stream, else head and tail. SIZE is the length of the whole stream,
+# where the record knows it. Only bytes that are there are announced: the command may have removed files of its run
+# directory, and an answer that announces more than follows stays incomplete however often it is asked for.
+send_output() {
+    read_length "$dir/$1.tail"
+    kept_tail=$bytes
+    read_length "$dir/$1.head"
+    kept=$bytes
     case ${4:-} in
-    '' | *[!0-9]*) [ -s "$dir/$1.head" ] && size=$(($(wc -c <"$dir/$1.head"))) ;;
+    '' | *[!0-9]*) size=$kept ;;
     *) size=$4 ;;
     esac
-    if [ ! -s "$dir/$1.tail" ] && [ "$size" -le $(($2 + $3)) ]; then
+    if [ "$kept_tail" -eq 0 ] && [ "$size" -gt "$kept" ]; then size=$kept; fi
+    if [ "$kept_tail" -eq 0 ] && [ "$size" -le $(($2 + $3)) ]; then
         say OUTPUT "$1" "$size" 0
         [ "$size" -eq 0 ] || head -c "$size" "$dir/$1.head"
         return
     fi
-    say OUTPUT "$1" "$2" "$3"
-    head -c "$2" "$dir/$1.head"
-    if [ -s "$dir/$1.tail" ]; then tail -c "$3" "$dir/$1.tail"; else tail -c "$3" "$dir/$1.head"; fi
+    last=$dir/$1.tail
+    if [ "$kept_tail" -eq 0 ]; then last=$dir/$1.head kept_tail=$kept; fi
+    size=$2 rest=$3
+    [ "$size" -le "$kept" ] || size=$kept
+    [ "$rest" -le "$kept_tail" ] || rest=$kept_tail
+    say OUTPUT "$1" "$size" "$rest"
+    [ "$size" -eq 0 ] || head -c "$size" "$dir/$1.head"
+    [ "$rest" -eq 0 ] || tail -c "$rest" "$last"
 }
 
-# Value of a field of the record.
-field() {
+# read_field NAME: sets `value` to that field of the record.
+read_field() {
     case $record in
     *" $1="*) value=${record##*" $1="} value=${value%% *} ;;
     *) value= ;;
     esac
 }
 
-# verdict WORD...: the last frame before the output, then the output.
+# verdict WORD...: says what became of the attempt, and sends the output.
 verdict() {
     say "$@"
-    field out_bytes
-    section out "$out_head" "$out_tail" "$value"
-    field err_bytes
-    section err "$err_head" "$err_tail" "$value"
+    read_field out_bytes
+    send_output out "$out_head" "$out_tail" "$value"
+    read_field err_bytes
+    send_output err "$err_head" "$err_tail" "$value"
     say DONE
 }
 
-finished() { verdict RECORD "$record"; }
+send_record() { verdict RECORD "$record"; }
 
 not_started() { say NOTSTARTED "$@"; say DONE; }
-
-missing_tools() {
-    missing=
-    for tool in flock setsid timeout mkdir mkfifo dd head tail wc grep env "${shell%% *}"; do
-        command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
-    done
-    [ -n "$missing" ]
-}
 
 # Makes the directory of all runs. It must be a real directory of ours: a link could lead the claims elsewhere.
 open_runs() {
@@ -127,11 +81,14 @@ open_runs() {
 }
 
 start() {
-    if missing_tools; then not_started MissingTools "$missing"; return; fi
+    if find_missing_tools $required_tools; then not_started MissingTools "$missing"; return; fi
     read_instance
     read_uptime
-    say HELLO "$here" "$uptime"
-    if [ -n "$instance" ] && [ "$instance" != "$here" ]; then not_started OtherInstance "$here"; return; fi
+    say HELLO "$this_instance" "$uptime"
+    if [ -n "$instance" ] && [ "$instance" != "$this_instance" ]; then
+        not_started OtherInstance "$this_instance"
+        return
+    fi
     open_runs || return
     if [ ! -d "$dir" ]; then
         # One mutating step per target at a time. The wait ends with the time in which a start is allowed.
@@ -160,7 +117,7 @@ start() {
     # this shell dies of it or waits on; the supervisor has its own session and notices neither.
     (
         exec </dev/null >>"$dir/supervisor.log" 2>&1
-        exec setsid /bin/sh -c "$supervisor" oikos-step "$id" "$dir" "$seconds" "$shell" "$PATH" "$command"
+        exec setsid /bin/sh -c "$supervisor" oikos-step "$id" "$dir" "$seconds" "$shell" "$command"
     )
     exec 7>&- 9>&-
     if [ ! -d "$dir" ]; then verdict LOST RunDirMissing; return; fi
@@ -171,7 +128,7 @@ start() {
 # disk that fills up during the run cannot lose the exit code.
 prepare() {
     printf '%s' "$command" >"$dir/command" &&
-        printf '%s\n' "$here" >"$dir/instance" &&
+        printf '%s\n' "$this_instance" >"$dir/instance" &&
         printf '%-1023s\n' pending >"$dir/result" &&
         true >"$dir/out.head" && true >"$dir/err.head" && true >"$dir/out.tail" && true >"$dir/err.tail" &&
         flush_to_disk "$dir/instance" "$dir/result" "$dir" "$runs"
@@ -180,26 +137,27 @@ prepare() {
 # What happened to the attempt, decided by evidence; waits while it runs. Whoever makes the directory first settles
 # whether the attempt can start, so an observer that finds none makes it and so forbids every later start.
 observe() {
-    told=
-    patience=40
+    said_running=
+    # Two seconds.
+    looks_before_fencing=40
     while :; do
         if [ ! -d "$dir" ]; then
             if mkdir -m 700 "$dir" 2>/dev/null; then
                 true >"$dir/fenced"
                 flush_to_disk "$dir" "$runs"
                 # A live process of the attempt proves that its directory was removed.
-                if [ -n "$(marked)" ]; then verdict LOST RunDirMissing; else not_started Never; fi
+                if [ -n "$(attempt_pids)" ]; then verdict LOST RunDirMissing; else not_started Never; fi
                 return
             fi
             [ -d "$dir" ] && continue
             say UNKNOWN "cannot make $dir"; say DONE
             return
         fi
-        if has_record; then finished; return; fi
+        if has_record; then send_record; return; fi
         if [ -e "$dir/fenced" ]; then not_started Fenced; return; fi
         # Between mkdir and the lock a starter has nothing to show yet: give it a moment before shutting it out.
-        if [ ! -e "$dir/started" ] && [ "$patience" -gt 0 ]; then
-            patience=$((patience - 1))
+        if [ ! -e "$dir/started" ] && [ "$looks_before_fencing" -gt 0 ]; then
+            looks_before_fencing=$((looks_before_fencing - 1))
             sleep 0.05
             continue
         fi
@@ -208,28 +166,31 @@ observe() {
         if flock -n 9; then
             settle && { exec 9>&-; return; }
             exec 9>&-
-            told_running
+            say_running_once
             flock -s "$dir/tree.lock" true
         else
-            told_running
+            say_running_once
             flock -s 9
             exec 9>&-
         fi
     done
 }
 
-told_running() {
-    [ -n "$told" ] || say RUNNING
-    told=1
+say_running_once() {
+    [ -n "$said_running" ] || say RUNNING
+    said_running=1
 }
 
 # The supervisor's lock is ours: it is dead, or never was. Returns 1 while the command still runs without it.
 settle() {
-    if has_record; then finished; return 0; fi
+    if has_record; then send_record; return 0; fi
     read_instance
-    then_instance=
-    [ -s "$dir/instance" ] && read -r then_instance <"$dir/instance"
-    if [ -n "$then_instance" ] && [ "$then_instance" != "$here" ]; then verdict LOST Rebooted; return 0; fi
+    recorded_instance=
+    [ -s "$dir/instance" ] && read -r recorded_instance <"$dir/instance"
+    if [ -n "$recorded_instance" ] && [ "$recorded_instance" != "$this_instance" ]; then
+        verdict LOST Rebooted
+        return 0
+    fi
     if [ ! -e "$dir/started" ]; then
         if true >"$dir/fenced"; then not_started Fenced; else verdict UNKNOWN "cannot write in $dir"; fi
         return 0
@@ -248,21 +209,24 @@ cancel() {
         mkdir -p "$runs" 2>/dev/null
         if mkdir -m 700 "$dir" 2>/dev/null; then
             true >"$dir/fenced"
-            not_started Never
-            return
+            # A live process of the attempt proves that its directory was removed: it is ended like any other.
+            if [ -z "$(attempt_pids)" ]; then
+                not_started Never
+                return
+            fi
         fi
     fi
     true >"$dir/cancel"
     wait_for_start=20
-    signal_marked TERM
-    while [ "$found" -eq 0 ] && [ "$wait_for_start" -gt 0 ] && ! flock -n -s "$dir/sup.lock" true; do
+    signal_attempt TERM
+    while [ "$signalled_processes" -eq 0 ] && [ "$wait_for_start" -gt 0 ] && ! flock -n -s "$dir/sup.lock" true; do
         sleep 0.1
         wait_for_start=$((wait_for_start - 1))
-        signal_marked TERM
+        signal_attempt TERM
     done
     for lock in sup.lock tree.lock; do
         lock_within 10 -s "$dir/$lock" true && continue
-        signal_marked KILL
+        signal_attempt KILL
         lock_within 10 -s "$dir/$lock" true
     done
     say KILLED

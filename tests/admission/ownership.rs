@@ -6,12 +6,15 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Room, annotations, plan_ref, refusal, room};
 
-fn message(plan: &oikos::api::Plan, name: &str, role: &str) -> Message {
-    serde_json::from_value(json!({
+fn message(plan: &oikos::api::Plan, name: &str, kind: &str) -> Message {
+    let mut message = json!({
         "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": name},
-        "spec": {"planRef": plan_ref(plan), "sequence": 1, "role": role, "text": "approved, go on"},
-    }))
-    .unwrap()
+        "spec": {"planRef": plan_ref(plan), "sequence": 1, "kind": kind, "text": "approved, go on"},
+    });
+    if kind == "Note" {
+        message["spec"]["reason"] = json!("ModelOverloaded");
+    }
+    serde_json::from_value(message).unwrap()
 }
 
 #[tokio::test]
@@ -41,21 +44,22 @@ async fn people_may_label_a_step_and_nobody_may_rewrite_it() {
 }
 
 #[tokio::test]
-async fn a_person_speaks_as_operator_and_never_as_agent_or_system() {
+async fn people_write_answers_and_nothing_else_and_the_controller_everything_but_answers() {
     let room = room("speak").await;
     let plan = room.plan("web").await;
-    for role in ["Agent", "System"] {
+    for kind in ["Turn", "ClosingTurn", "Note"] {
+        let name = format!("web-{}", kind.to_lowercase());
+        let spoken = message(&plan, &name, kind);
         for client in [&room.operator, &room.admin] {
-            let words =
-                refusal(room.messages(client).create(&PostParams::default(), &message(&plan, "web-1", role)).await);
-            assert!(words.contains("people write as Operator"), "{words}");
+            let words = refusal(room.messages(client).create(&PostParams::default(), &spoken).await);
+            assert!(words.contains("people write Messages of the kind Answer"), "{words}");
         }
-        let name = format!("web-{}", role.to_lowercase());
-        let spoken = message(&plan, &name, role);
         room.messages(&room.controller).create(&PostParams::default(), &spoken).await.unwrap();
     }
-    let words = message(&plan, "web-2", "Operator");
-    room.messages(&room.operator).create(&PostParams::default(), &words).await.unwrap();
+    let answer = message(&plan, "web-2", "Answer");
+    let words = refusal(room.messages(&room.controller).create(&PostParams::default(), &answer).await);
+    assert!(words.contains("an Answer is written by a person"), "{words}");
+    room.messages(&room.operator).create(&PostParams::default(), &answer).await.unwrap();
 }
 
 #[tokio::test]

@@ -188,7 +188,7 @@ async fn messages_and_guests_never_change() {
     let plan = room.plan("web").await;
     let message = json!({
         "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": "web-1"},
-        "spec": {"planRef": plan_ref(&plan), "sequence": 1, "role": "Agent", "text": "I look first"},
+        "spec": {"planRef": plan_ref(&plan), "sequence": 1, "kind": "Turn", "text": "I look first"},
     });
     room.create::<Message>(&room.controller, message).await.unwrap();
     let patch = Patch::Merge(json!({"spec": {"text": "I never said that"}}));
@@ -199,6 +199,43 @@ async fn messages_and_guests_never_change() {
     let patch = Patch::Merge(json!({"spec": {"vmid": 102}}));
     let message = api_error(guests.patch("web", &PatchParams::default(), &patch).await);
     assert!(message.contains("never changes"), "{message}");
+}
+
+#[tokio::test]
+async fn an_entry_of_a_transcript_holds_what_its_kind_allows() {
+    let room = open_room("kinds").await;
+    let plan = room.plan("web").await;
+    let entry = |kind: &str, more: &[(&str, Value)]| {
+        let mut message = json!({
+            "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": "web-1"},
+            "spec": {"planRef": plan_ref(&plan), "sequence": 1, "kind": kind, "text": "words"},
+        });
+        for (name, value) in more {
+            message["spec"][name] = value.clone();
+        }
+        message
+    };
+    let calls = json!([{"id": "a", "name": "run", "arguments": "{}"}]);
+    let turn = entry("Turn", &[("toolCalls", calls.clone()), ("stopReason", json!("tool_use"))]);
+    let not_a_note = ("/spec/reason", json!("ModelOverloaded"), "a Note has a reason, and nothing else has one");
+    let cases = vec![
+        ("/spec/kind", Value::Null, "spec.kind"),
+        ("/spec/kind", json!("Agent"), "spec.kind"),
+        ("/spec/kind", json!("ClosingTurn"), "a closing turn calls no tools"),
+        ("/spec/kind", json!("Note"), "only a turn of the agent has tool calls"),
+        ("/spec/role", json!("Agent"), "unknown field"),
+        not_a_note.clone(),
+    ];
+    refuses::<Message>(&room, turn, cases).await;
+    let note = entry("Note", &[("reason", json!("ModelOverloaded"))]);
+    let cases = vec![
+        ("/spec/reason", Value::Null, "a Note has a reason, and nothing else has one"),
+        ("/spec/toolCalls", calls, "only a turn of the agent has tool calls"),
+        ("/spec/stopReason", json!("end_turn"), "only a turn of the agent has tool calls"),
+    ];
+    refuses::<Message>(&room, note, cases).await;
+    let closing = entry("ClosingTurn", &[("toolCalls", json!([])), ("stopReason", json!("OikosClosing"))]);
+    refuses::<Message>(&room, closing, vec![not_a_note]).await;
 }
 
 #[tokio::test]

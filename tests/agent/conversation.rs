@@ -1,7 +1,7 @@
 //! Whole conversations, each request checked by the server the way strict providers do.
 
 use oikos::{
-    agent::{Context, ReplyKind, check_finish, tools::ToolRequest},
+    agent::{ReplyKind, TurnContext, check_finish, tools::ToolRequest},
     api::Provider,
 };
 use serde_json::Value;
@@ -32,7 +32,7 @@ async fn one_scenario_runs_to_its_end_in_both_wire_formats() {
         let mut world = World::new(plan("make it so", &["host:strong", "lxc:web"]));
         let mut kinds = Vec::new();
         for _ in 0..5 {
-            let reply = model.ask(&world.request(&Context::default())).await.unwrap();
+            let reply = model.ask(&world.request(&TurnContext::default())).await.unwrap();
             kinds.push(reply.kind);
             assert!(reply.usage.as_ref().is_some_and(|usage| usage.input_tokens > 0 && usage.cached_tokens > 0));
             assert_eq!(reply.model.as_deref(), Some("scripted-1"));
@@ -54,11 +54,11 @@ async fn a_conversation_survives_a_change_of_provider() {
     let mut world = World::new(plan("make it so", &["host:strong", "lxc:web"]));
     // The reasoning of the one means nothing to the other, so it is given up with the change.
     let first = model_of(&server, Provider::OpenAI, None);
-    let reply = first.ask(&world.request(&Context::default())).await.unwrap();
+    let reply = first.ask(&world.request(&TurnContext::default())).await.unwrap();
     world.store(&reply, carry_out);
     let other = serve(CONVERSATION).await;
     let second = model_of(&other, Provider::Anthropic, None);
-    let reply = second.ask(&world.request(&Context::default())).await.unwrap();
+    let reply = second.ask(&world.request(&TurnContext::default())).await.unwrap();
     assert_eq!(reply.kind, ReplyKind::Calls);
     assert_eq!(other.refusals(), Vec::<String>::new());
 }
@@ -74,9 +74,9 @@ async fn reasoning_is_sent_back_byte_for_byte() {
     let server = serve(&raw(&body)).await;
     let model = model_of(&server, Provider::Anthropic, None);
     let mut world = World::new(plan("x", &["host:strong"]));
-    let reply = model.ask(&world.request(&Context::default())).await.unwrap();
+    let reply = model.ask(&world.request(&TurnContext::default())).await.unwrap();
     world.store(&reply, |_| Outcome::Inline("fine".into(), false));
-    let _ = model.ask(&world.request(&Context::default())).await;
+    let _ = model.ask(&world.request(&TurnContext::default())).await;
     let sent = server.requests()[1].text.clone();
     assert!(sent.contains(block), "{sent}");
     assert!(sent.contains(r#""input":{"b":1,"a": 2}"#), "{sent}");
@@ -88,10 +88,10 @@ async fn reasoning_is_sent_back_byte_for_byte() {
     let server = serve(&raw(&body)).await;
     let model = model_of(&server, Provider::OpenAI, None);
     let mut world = World::new(plan("x", &["host:strong"]));
-    let reply = model.ask(&world.request(&Context::default())).await.unwrap();
+    let reply = model.ask(&world.request(&TurnContext::default())).await.unwrap();
     assert!(!reply.calls[0].id.is_empty(), "a missing id is made up");
     world.store(&reply, |_| Outcome::Inline("fine".into(), false));
-    let _ = model.ask(&world.request(&Context::default())).await;
+    let _ = model.ask(&world.request(&TurnContext::default())).await;
     let sent = server.requests()[1].text.clone();
     assert!(sent.contains(&format!(r#""reasoning_details":{details}"#)), "{sent}");
     assert!(sent.contains(r#""extra_content":{"google":{ "thought_signature":"s"}}"#), "{sent}");
@@ -106,7 +106,7 @@ async fn deepseek_gets_reasoning_with_every_call_even_an_empty_one() {
     let model = oikos::agent::Model::new(&spec, None).unwrap();
     let mut world = World::new(plan("x", &["host:strong"]));
     for _ in 0..2 {
-        let reply = model.ask(&world.request(&Context::default())).await.unwrap();
+        let reply = model.ask(&world.request(&TurnContext::default())).await.unwrap();
         world.store(&reply, carry_out);
     }
     assert_eq!(server.refusals(), Vec::<String>::new());
@@ -119,7 +119,8 @@ async fn the_prefix_of_a_request_stays_the_same_from_turn_to_turn() {
         let model = model_of(&server, provider, None);
         let mut world = World::new(plan("make it so", &["host:strong", "lxc:web"]));
         for left in 0..3 {
-            let context = Context { iterations_left: 40 - left, window_seconds: Some(1700), ..Context::default() };
+            let context =
+                TurnContext { iterations_left: 40 - left, window_seconds: Some(1700), ..TurnContext::default() };
             let reply = model.ask(&world.request(&context)).await.unwrap();
             world.store(&reply, carry_out);
         }
@@ -158,9 +159,10 @@ rules:
         let server = serve(yaml).await;
         let model = model_of(&server, provider, None);
         let mut world = World::new(plan("x", &["host:strong"]));
-        let reply = model.ask(&world.request(&Context::default())).await.unwrap();
+        let reply = model.ask(&world.request(&TurnContext::default())).await.unwrap();
         world.store(&reply, carry_out);
-        let context = Context { closing: Some("the limit of 40 turns is reached".into()), ..Context::default() };
+        let context =
+            TurnContext { closing: Some("the limit of 40 turns is reached".into()), ..TurnContext::default() };
         let reply = model.ask(&world.request(&context)).await.unwrap();
         assert_eq!((reply.kind, reply.text.as_str()), (ReplyKind::Text, "It is half done."));
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use oikos::{
-    agent::{Context, ErrorCategory, Model, ModelError},
+    agent::{ErrorCategory, Model, ModelError, TurnContext},
     api::Provider,
 };
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn fail(provider: Provider, reply: Value) -> ModelError {
 
 async fn ask(model: &Model) -> ModelError {
     let world = World::new(plan("x", &["host:strong"]));
-    model.ask(&world.request(&Context::default())).await.unwrap_err()
+    model.ask(&world.request(&TurnContext::default())).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn a_wrong_key_is_named_as_such_and_never_repeated() {
         assert_eq!(error.category, ErrorCategory::Unauthorized);
         assert!(error.message.contains("apiKeySecretRef"), "{error}");
         let world = World::new(plan("x", &["host:strong"]));
-        let request = world.request(&Context::default());
+        let request = world.request(&TurnContext::default());
         assert_eq!(model_of(&server, provider, Some("right\n")).ask(&request).await.unwrap().text, "hello");
         // A server that repeats the key does not get it into our words.
         let error = fail(provider, json!({"status": 401, "text": "no such key: k-123"})).await;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use oikos::{
     agent::{
-        Context, Model, Reply, TurnRequest, execution_name, message_name, system_prompt,
+        Model, Reply, ToolUse, TurnContext, TurnRequest, execution_name, message_name, system_prompt,
         tools::{self, ToolRequest},
         transcript,
     },
     api::{
-        AgentLimits, AgentSpec, Execution, ExecutionPhase, ExecutionSpec, ExecutionStatus, Message, MessageSpec,
-        ObjectRef, Output, Plan, PlanSpec, Provider, Role, RunSpec, ToolResult,
+        AgentLimits, AgentSpec, Execution, ExecutionPhase, ExecutionSpec, ExecutionStatus, Message, MessageKind,
+        MessageSpec, ObjectRef, Output, Plan, PlanSpec, Provider, RunSpec, ToolResult,
     },
 };
 use serde_json::json;
@@ -61,15 +61,16 @@ impl World {
         Self { plan, messages: Vec::new(), executions: BTreeMap::new() }
     }
 
-    pub fn request(&self, context: &Context) -> TurnRequest {
+    pub fn request(&self, context: &TurnContext) -> TurnRequest {
         let entries = transcript::entries(&self.plan, &self.messages, &self.executions, context).unwrap();
-        TurnRequest { system: system_prompt(None), entries, tools: context.closing.is_none(), max_tokens: 1024 }
+        let tools = if context.closing.is_none() { ToolUse::Offered } else { ToolUse::Withheld };
+        TurnRequest { system: system_prompt(None), entries, tools, max_tokens: 1024 }
     }
 
     /// Stores a reply the way the controller does: inline answers in the Message, steps as Executions.
     pub fn store(&mut self, reply: &Reply, mut carry_out: impl FnMut(&ToolRequest) -> Outcome) {
         let sequence = self.messages.len() as u32 + 1;
-        let mut message = message(sequence, Role::Agent, &reply.text);
+        let mut message = message(sequence, MessageKind::Turn, &reply.text);
         message.spec.tool_calls.clone_from(&reply.calls);
         message.spec.opaque.clone_from(&reply.opaque);
         for (index, call) in reply.calls.iter().enumerate() {
@@ -98,22 +99,9 @@ pub enum Outcome {
     Step(Box<Execution>),
 }
 
-pub fn message(sequence: u32, role: Role, text: &str) -> Message {
-    Message::new(
-        &message_name("demo", sequence),
-        MessageSpec {
-            plan_ref: ObjectRef { name: "demo".into(), uid: "u".into() },
-            sequence,
-            role,
-            text: text.to_owned(),
-            tool_calls: vec![],
-            tool_results: vec![],
-            model: None,
-            stop_reason: None,
-            usage: None,
-            opaque: None,
-        },
-    )
+pub fn message(sequence: u32, kind: MessageKind, text: &str) -> Message {
+    let plan = ObjectRef { name: "demo".into(), uid: "u".into() };
+    Message::new(&message_name("demo", sequence), MessageSpec::new(plan, sequence, kind, text))
 }
 
 /// A step that ended with this code and these streams.

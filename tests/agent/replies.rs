@@ -1,7 +1,7 @@
 //! Answers that lead nowhere, or that need to be read with care.
 
 use oikos::{
-    agent::{Context, Reply, ReplyKind},
+    agent::{Reply, ReplyKind, TurnContext},
     api::Provider,
 };
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::fixtures::{BOTH, World, model_of, plan, serve};
 async fn ask(provider: Provider, reply: Value) -> Reply {
     let server = serve(&json!({"rules": [{"name": "only", "reply": reply}]}).to_string()).await;
     let world = World::new(plan("x", &["host:strong"]));
-    model_of(&server, provider, None).ask(&world.request(&Context::default())).await.unwrap()
+    model_of(&server, provider, None).ask(&world.request(&TurnContext::default())).await.unwrap()
 }
 
 async fn openai(choice: Value) -> Reply {

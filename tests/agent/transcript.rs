@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use oikos::{
     agent::{
-        Context, Entry, KnownTarget, check_finish,
+        Entry, KnownTarget, TurnContext, check_finish,
         limits::{identical_failures, iterations, text_only_streak},
         render_result,
-        transcript::{Missing, TOLD, entries, is_told},
+        transcript::{MissingResult, entries},
     },
     api::{
-        Execution, ExecutionPhase, ExecutionReason, Message, Plan, PlanStatus, Risk, RiskStatus, Role, StepAnswer,
-        StepRisk, ToolCall, ToolResult,
+        BlockedReason, Execution, ExecutionPhase, ExecutionReason, Message, MessageKind, Plan, PlanStatus, Risk,
+        RiskStatus, StepAnswer, StepRisk, ToolCall, ToolResult,
     },
 };
 use serde_json::json;
@@ -24,7 +24,7 @@ fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
 }
 
 fn turn(sequence: u32, text: &str, calls: &[ToolCall]) -> Message {
-    let mut message = message(sequence, Role::Agent, text);
+    let mut message = message(sequence, MessageKind::Turn, text);
     message.spec.tool_calls = calls.to_vec();
     message
 }
@@ -40,7 +40,7 @@ fn steps(list: impl IntoIterator<Item = (String, Execution)>) -> BTreeMap<String
 }
 
 fn told(plan: &Plan, messages: &[Message], executions: &BTreeMap<String, Execution>) -> Vec<Entry> {
-    entries(plan, messages, executions, &Context::default()).unwrap()
+    entries(plan, messages, executions, &TurnContext::default()).unwrap()
 }
 
 fn text_of(entry: &Entry) -> String {
@@ -130,7 +130,7 @@ fn the_first_words_give_goal_targets_and_declared_steps_with_their_risk() {
         }],
         ..PlanStatus::default()
     });
-    let context = Context {
+    let context = TurnContext {
         window_seconds: Some(1700),
         targets: vec![
             KnownTarget { target: "host:strong".parse().unwrap(), host: None, vmid: None, note: None },
@@ -141,7 +141,7 @@ fn the_first_words_give_goal_targets_and_declared_steps_with_their_risk() {
                 note: None,
             },
         ],
-        ..Context::default()
+        ..TurnContext::default()
     };
     let entries = entries(&plan, &[], &BTreeMap::new(), &context).unwrap();
     assert_eq!(entries.len(), 1);
@@ -167,15 +167,15 @@ fn the_first_words_give_goal_targets_and_declared_steps_with_their_risk() {
 fn a_call_without_its_result_means_that_the_model_is_not_asked() {
     let plan = plan("g", &["lxc:web"]);
     let messages = [turn(1, "", &[call("a", "list_inventory", "{}"), call("b", "run", "{}")])];
-    let missing = |executions: &_| entries(&plan, &messages, executions, &Context::default()).unwrap_err();
+    let missing = |executions: &_| entries(&plan, &messages, executions, &TurnContext::default()).unwrap_err();
     let first = missing(&BTreeMap::new());
-    assert_eq!(first, Missing { sequence: 1, call_id: "a".into(), execution: "demo-1-1".into() });
+    assert_eq!(first, MissingResult { sequence: 1, call_id: "a".into(), execution: "demo-1-1".into() });
     let mut messages = messages.clone();
     messages[0].spec.tool_results =
         vec![ToolResult { call_id: "a".into(), text: "host:strong".into(), is_error: false }];
     for phase in [ExecutionPhase::Pending, ExecutionPhase::AwaitingApproval, ExecutionPhase::Running] {
         let running = steps([named("demo-1-2", ended("lxc:web", "true", phase))]);
-        assert_eq!(entries(&plan, &messages, &running, &Context::default()).unwrap_err().execution, "demo-1-2");
+        assert_eq!(entries(&plan, &messages, &running, &TurnContext::default()).unwrap_err().execution, "demo-1-2");
     }
     let done = steps([named("demo-1-2", exited("lxc:web", "true", 0, "", ""))]);
     let told = told(&plan, &messages, &done);
@@ -190,7 +190,7 @@ fn the_operator_s_words_answer_the_question_or_join_the_conversation() {
     let plan = plan("g", &["lxc:web"]);
     let mut messages = vec![
         turn(1, "I need to know.", &[call("q", "ask_operator", r#"{"question":"Which?"}"#)]),
-        message(1, Role::Operator, "The second."),
+        message(1, MessageKind::Answer, "The second."),
     ];
     messages[1].metadata.name = Some("demo-answer-x".into());
     let told_once = told(&plan, &messages, &BTreeMap::new());
@@ -206,11 +206,9 @@ fn the_operator_s_words_answer_the_question_or_join_the_conversation() {
 #[test]
 fn words_without_a_call_are_answered_and_failed_requests_are_not_told() {
     let plan = plan("g", &["lxc:web"]);
-    let mut failed = message(2, Role::System, "the model server answered 529");
-    failed.spec.stop_reason = Some("ModelOverloaded".into());
-    let mut note = message(4, Role::System, "The window was opened again.");
-    note.spec.stop_reason = Some(TOLD.into());
-    let messages = [turn(1, "I will now begin.", &[]), failed, turn(3, "Soon.", &[]), note, turn(5, "  ", &[])];
+    let mut failed = message(2, MessageKind::Note, "the model server answered 529");
+    failed.spec.reason = Some(BlockedReason::ModelOverloaded);
+    let messages = [turn(1, "I will now begin.", &[]), failed, turn(3, "Soon.", &[]), turn(4, "  ", &[])];
     let told = told(&plan, &messages, &BTreeMap::new());
     let shape: Vec<&str> = told
         .iter()
@@ -222,11 +220,7 @@ fn words_without_a_call_are_answered_and_failed_requests_are_not_told() {
         .collect();
     assert_eq!(shape, ["user", "assistant", "user", "assistant", "user"]);
     assert!(text_of(&told[2]).starts_with("You called no tool"));
-    assert!(text_of(&told[4]).starts_with("Note of the controller: The window was opened again."));
     assert!(!told.iter().any(|entry| text_of(entry).contains("529")));
-    for code in ["ModelUnauthorized", "MissingSecret", "ReplyEmpty", "SomethingNew"] {
-        assert!(!is_told(Some(code)), "{code}");
-    }
 }
 
 #[test]
@@ -237,7 +231,7 @@ fn old_results_are_shortened_in_blocks_and_never_the_newest() {
     let big = "x".repeat(10_000);
     let all = steps((1..=count).map(|n| named(&format!("demo-{n}-1"), exited("lxc:web", "cat big", 0, &big, ""))));
     let shortened = |budget: usize| -> Vec<bool> {
-        let context = Context { budget, ..Context::default() };
+        let context = TurnContext { budget, ..TurnContext::default() };
         let told = entries(&plan, &messages, &all, &context).unwrap();
         let results = told.iter().filter(|entry| matches!(entry, Entry::Results(_)));
         results.map(|entry| text_of(entry).contains("left out here to save room")).collect()
@@ -269,7 +263,7 @@ fn a_turn_that_only_reads_weighs_a_quarter() {
     let used: Vec<u32> = (0..=4).map(|n| iterations("demo", &turns[..n], &executions)).collect();
     assert_eq!(used, [0, 1, 2, 2, 3]);
     assert_eq!(iterations("demo", &[turn(9, "", &[run])], &executions), 1, "an unjudged step counts in full");
-    assert_eq!(iterations("demo", &[message(1, Role::Operator, "x")], &executions), 0);
+    assert_eq!(iterations("demo", &[message(1, MessageKind::Answer, "x")], &executions), 0);
 }
 
 #[test]
@@ -291,10 +285,10 @@ fn the_same_failure_is_counted_across_other_steps_until_it_changes() {
 fn turns_of_words_only_are_counted_until_a_call_or_the_operator() {
     let say = |n| turn(n, "words", &[]);
     let act = turn(2, "", &[call("a", "run", "{}")]);
-    assert_eq!(text_only_streak(&[say(1), say(2), message(3, Role::System, "note"), say(4)]), 3);
+    assert_eq!(text_only_streak(&[say(1), say(2), message(3, MessageKind::Note, "note"), say(4)]), 3);
     assert_eq!(text_only_streak(&[say(1), act.clone(), say(3)]), 1);
     assert_eq!(text_only_streak(&[say(1), act]), 0);
-    assert_eq!(text_only_streak(&[say(1), message(2, Role::Operator, "go on"), say(3)]), 1);
+    assert_eq!(text_only_streak(&[say(1), message(2, MessageKind::Answer, "go on"), say(3)]), 1);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The demo's scenario, played against results as real machines give them.
 
 use oikos::{
-    agent::{Context, ReplyKind, check_finish, render_result, tools::ToolRequest},
+    agent::{ReplyKind, TurnContext, check_finish, render_result, tools::ToolRequest},
     api::{ContainerSpec, Execution, ExecutionPhase},
 };
 
@@ -102,7 +102,7 @@ async fn typetype_is_repaired_three_times_and_finished_with_the_step_that_verifi
         let mut machines = Machines::default();
         let mut finished = None;
         while finished.is_none() && world.messages.len() < 30 {
-            let reply = model.ask(&world.request(&Context::default())).await.unwrap();
+            let reply = model.ask(&world.request(&TurnContext::default())).await.unwrap();
             assert_eq!(reply.kind, ReplyKind::Calls);
             world.store(&reply, |request| {
                 if let ToolRequest::Finish { evidence, .. } = request {
@@ -130,7 +130,7 @@ async fn a_result_that_does_not_reach_the_model_leaves_it_without_an_answer() {
     let mut machines = Machines::default();
     let mut answer = Ok(());
     for _ in 0..6 {
-        match model.ask(&world.request(&Context::default())).await {
+        match model.ask(&world.request(&TurnContext::default())).await {
             Ok(reply) => world.store(&reply, |request| match machines.carry_out(request) {
                 // Streams that got lost on the way.
                 Outcome::Step(mut step) => {
@@ -152,7 +152,7 @@ async fn a_step_whose_approval_ended_is_asked_for_once_more() {
     let mut world = World::new(plan(GOAL, &["host:strong", "lxc:typetype"]));
     let mut machines = Machines::default();
     for turn in 0..4 {
-        let reply = model.ask(&world.request(&Context::default())).await.unwrap();
+        let reply = model.ask(&world.request(&TurnContext::default())).await.unwrap();
         world.store(&reply, |request| match (turn, request) {
             (2, ToolRequest::Run { command, .. }) => {
                 Outcome::Step(ended("lxc:typetype", command, ExecutionPhase::Expired))

@@ -1,7 +1,7 @@
 //! Agents and models that are missing, wrong or odd: the status says which, nothing runs because of it, and the plan can
 //! go on.
 
-use oikos::api::{Blocked, BlockedReason, PlanPhase, PlanStatus, Role};
+use oikos::api::{Blocked, BlockedReason, MessageKind, PlanPhase, PlanStatus};
 use serde_json::json;
 use testbed::model::{ModelServer, Scenario};
 
@@ -155,8 +155,8 @@ async fn a_question_blocks_the_plan_and_the_operators_answer_reaches_the_agent()
     lab.say(stopped.sequence.unwrap(), "blue").await;
     lab.plan_until("web", PlanPhase::Succeeded).await;
     lab.one_message_a_turn(&model).await;
-    let roles: Vec<Role> = lab.messages().await.into_iter().map(|it| it.spec.role).collect();
-    assert_eq!(roles, [Role::Agent, Role::Operator, Role::Agent, Role::Agent]);
+    let kinds: Vec<MessageKind> = lab.messages().await.into_iter().map(|it| it.spec.kind).collect();
+    assert_eq!(kinds, [MessageKind::Turn, MessageKind::Answer, MessageKind::Turn, MessageKind::Turn]);
 }
 
 #[tokio::test]
@@ -215,6 +215,25 @@ async fn the_same_failure_again_and_again_ends_in_a_summary_and_blocks_the_plan(
     assert_eq!(lab.executions().await, ["web-1-1", "web-2-1", "web-3-1"]);
     lab.say(stopped.sequence.unwrap(), "look elsewhere").await;
     lab.plan_until("web", PlanPhase::Succeeded).await;
+    lab.one_message_a_turn(&model).await;
+}
+
+#[tokio::test]
+async fn a_model_server_closes_no_plan_by_its_stop_reason() {
+    let lab = Lab::new("stop-reason").await;
+    let model = lab
+        .model(&format!(
+            r#"
+  - {{ name: pretend, when: {{ turn: 1 }}, reply: {{ text: "I am done.", stop: OikosClosing }} }}
+  - {{ name: reminded, when: {{ turn: 2, lastUserMatches: "You called no tool" }}, reply: {VERIFY} }}"#
+        ))
+        .await;
+    lab.agent_plan(json!({})).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+    let messages = lab.messages().await;
+    assert_eq!(messages[0].spec.stop_reason.as_deref(), Some("OikosClosing"));
+    assert!(messages.iter().all(|message| message.spec.kind == MessageKind::Turn));
     lab.one_message_a_turn(&model).await;
 }
 

@@ -2,7 +2,7 @@
 //! fire only when the request really holds what they ask for, so what does not reach the model fails the test.
 
 use kube::api::ListParams;
-use oikos::api::{Message, Plan, Role};
+use oikos::api::{Message, MessageKind, Plan};
 use serde_json::{Value, json};
 use testbed::model::{ModelServer, Scenario};
 
@@ -50,7 +50,7 @@ impl Lab {
     /// The plan's transcript in order.
     pub async fn messages(&self) -> Vec<Message> {
         let mut messages = self.api::<Message>().list(&ListParams::default()).await.unwrap().items;
-        messages.sort_by_key(|message| (message.spec.sequence, message.spec.role == Role::Operator));
+        messages.sort_by_key(|message| (message.spec.sequence, message.spec.kind == MessageKind::Answer));
         messages
     }
 
@@ -61,7 +61,7 @@ impl Lab {
         self.apply(&json!({
             "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": name},
             "spec": {
-                "planRef": {"name": "web", "uid": plan.metadata.uid}, "sequence": sequence, "role": "Operator",
+                "planRef": {"name": "web", "uid": plan.metadata.uid}, "sequence": sequence, "kind": "Answer",
                 "text": text,
             },
         }))
@@ -73,7 +73,7 @@ impl Lab {
         assert_eq!(model.refusals(), [""; 0]);
         let messages = self.messages().await;
         let turns: Vec<u32> =
-            messages.iter().filter(|it| it.spec.role != Role::Operator).map(|it| it.spec.sequence).collect();
+            messages.iter().filter(|it| it.spec.kind != MessageKind::Answer).map(|it| it.spec.sequence).collect();
         let expected: Vec<u32> = (1..=u32::try_from(turns.len()).unwrap()).collect();
         assert_eq!(turns, expected);
         assert_eq!(model.requests().len(), turns.len());

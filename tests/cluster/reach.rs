@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use oikos::api::{ExecutionPhase, ExecutionReason, Host, PlanPhase};
+use oikos::api::{ConnectionReason, ExecutionPhase, Host, PlanPhase};
 use serde_json::{Value, json};
 
 use crate::harness::{Lab, QUICK, step};
@@ -103,7 +103,7 @@ async fn a_reinstalled_host_is_refused_until_its_new_key_is_pinned() {
     lab.approve("first").await;
     lab.plan_until("first", PlanPhase::Failed).await;
     let refused = lab.execution_until("first-1-1", ExecutionPhase::Failed).await;
-    assert_eq!(refused.reason, Some(ExecutionReason::HostKeyMismatch));
+    assert_eq!(refused.reason, Some(ConnectionReason::HostKeyMismatch.into()));
     lab.apply(&lab.host("pve")).await;
     lab.plan("second", json!({"steps": [step("change", QUICK)]})).await;
     lab.approve("second").await;

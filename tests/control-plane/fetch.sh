@@ -20,7 +20,7 @@ say "looking for released binaries of Kubernetes $minor"
 draft=$(mktemp -d "$target/.build.XXXXXX")
 # The store makes its directories read-only.
 trap 'chmod -R u+w "$draft"; rm -rf "$draft"' EXIT
-if ! timeout 20 curl --fail --silent --show-error --location --max-time 20 --output "$draft/index.yaml" "$index" 2>"$draft/error"; then
+if ! timeout 20 curl --fail --silent --show-error --location --max-time 18 --output "$draft/index.yaml" "$index" 2>"$draft/error"; then
     say "no released binaries: $(tail -n 1 "$draft/error") (gave up after $((SECONDS - started)) s)"
     exit 1
 fi
@@ -29,7 +29,7 @@ if ! (cd "$here/../envtest" && go build -buildvcs=false -trimpath -o "$draft/set
     exit 1
 fi
 if ! found=$(timeout 300 "$draft/setup-envtest" use "$minor.x" --index "$index" --bin-dir "$draft/store" --print path 2>"$draft/error"); then
-    say "no released binaries: $(grep -v '^[[:space:]]*$' "$draft/error" | tail -n 1) (after $((SECONDS - started)) s)"
+    say "no released binaries: $(grep -v "^[[:space:]]*\$" "$draft/error" | tail -n 1 || echo "the download did not end") (after $((SECONDS - started)) s)"
     exit 1
 fi
 for tool in kube-apiserver etcd kubectl; do

@@ -2,7 +2,7 @@
 
 use crate::{
     Risk,
-    context::{Findings, Scope, Script, run_script},
+    context::{Findings, Scope, Script},
     words::quoting,
 };
 
@@ -33,7 +33,7 @@ fn execute(text: &str, scope: &Scope, findings: &mut Findings) {
     match quoting::as_quoted(text) {
         Some(text) => {
             let script = Script { text: &text, shell: scope.shell(), arguments: Vec::new() };
-            run_script(script, &mut scope.clone(), findings);
+            findings.judge_script(script, &mut scope.clone());
         }
         None => {
             let message = "a substitution that is not understood";

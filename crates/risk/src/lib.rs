@@ -23,13 +23,12 @@
 //! - A program in a trusted directory is believed to be the one of that name.
 //!
 //! # How a verdict comes about
-//! [`classify`] → `syntax` (the shell's grammar) → `command` (which one it is) → `invocation` (its options and operands)
-//! → `rules` (what it does, by `tables`) → `context::Findings`. Imports go this way only; a rule that meets another
-//! command or script reaches the grammar through `context::Interpreter`.
+//! [`classify`] → `syntax` (the shell's grammar) → `rules` (which command it is and, by its entry in the `tables`, what
+//! it does) → `invocation` (its options and operands) → `context::Findings`. Imports go this way only. A rule that meets
+//! another script judges it by the entry of the grammar that the findings carry (`Findings::judge_script`).
 
 mod access;
 mod class;
-mod command;
 mod context;
 mod evaluation;
 mod facts;
@@ -46,7 +45,7 @@ mod tests;
 pub use class::Risk;
 pub use verdict::{Affected, Flags, Locus, Reason, Verdict};
 
-use context::{Findings, Interpreter, Scope};
+use context::{Findings, Scope};
 use tables::{TABLES, Tables};
 
 /// Judges `command` as it would run on `locus`: under `bash --noprofile --norc -c` on a host, `sh -c` in a guest.
@@ -54,13 +53,10 @@ pub fn classify(command: &str, locus: Locus) -> Verdict {
     classify_by(&TABLES, command, locus)
 }
 
-/// How commands and scripts within commands are judged.
-const INTERPRETER: Interpreter = Interpreter { command: command::judge_argv, script: syntax::nested_script };
-
 /// Judges by these tables.
 fn classify_by(tables: &'static Tables, command: &str, locus: Locus) -> Verdict {
-    let mut scope = Scope::new(tables, locus, INTERPRETER).with_whole(command);
-    let mut findings = Findings::new();
+    let mut scope = Scope::new(tables, locus).with_whole(command);
+    let mut findings = Findings::new(syntax::nested_script);
     syntax::whole_script(command, &mut scope, &mut findings);
     let mut verdict = findings.into_verdict();
     verdict.name_lines(command);

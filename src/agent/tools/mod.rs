@@ -11,8 +11,6 @@ use crate::api::{ContainerSpec, Risk, Target};
 /// The tools' names, in the order in which the model is told of them.
 pub const NAMES: [&str; 6] = ["run", "create_container", "read_output", "list_inventory", "ask_operator", "finish"];
 
-/// Longest command, in bytes.
-pub const LONGEST_COMMAND: usize = 65_536;
 /// Most bytes that one `read_output` gives.
 pub const LONGEST_READ: u32 = 16_384;
 

@@ -2,25 +2,33 @@
 //!
 //! Booleans and numbers are read leniently, by schema; targets and risk are never guessed.
 
-use std::fmt::Display;
+use std::{fmt::Display, ops::RangeInclusive};
 
 use serde_json::{Map, Value};
 
-use super::{LONGEST_COMMAND, LONGEST_READ, NAMES, Stream, ToolRequest, ToolSchema, schemas};
+use super::{LONGEST_READ, NAMES, Stream, ToolRequest, ToolSchema, schemas};
 use crate::{
-    agent::{
-        answer::clip,
-        arguments::{self, Unusable},
+    agent::arguments::{self, Unusable},
+    api::{
+        ContainerSpec, Risk, Target, TargetKind, ToolCall,
+        limits::{
+            LONGEST_ARGUMENTS, LONGEST_COMMAND, LONGEST_NAME, LONGEST_PLAN_TEXT, LONGEST_PURPOSE, MOST_EVIDENCE,
+            MOST_TIMEOUT_SECONDS,
+        },
+        text::shortened,
     },
-    api::{ContainerSpec, Risk, Target, TargetKind, ToolCall},
+    container::{self, LONGEST_TEMPLATE},
 };
+
+/// Longest text of the model that is quoted in an error, in bytes.
+const LONGEST_QUOTE: usize = 120;
 
 /// Reads a call. The error is meant for the model: what is wrong and how to call right.
 pub fn parse(call: &ToolCall) -> Result<ToolRequest, String> {
     let Some(schema) = schemas().into_iter().find(|schema| schema.name == call.name) else {
         return Err(format!(
             "There is no tool {:?}. The tools are: {}. Nothing was run.",
-            clip(&call.name, 64),
+            shortened(&call.name, LONGEST_QUOTE),
             NAMES.join(", ")
         ));
     };
@@ -35,7 +43,7 @@ fn read(call: &ToolCall, schema: &ToolSchema) -> Result<ToolRequest, String> {
             command: arguments.command()?,
             purpose: arguments.purpose()?,
             declared_risk: arguments.risk()?,
-            timeout_seconds: arguments.number("timeout_seconds", 1, 7200)?,
+            timeout_seconds: arguments.number("timeout_seconds", 1, MOST_TIMEOUT_SECONDS)?,
         },
         "create_container" => ToolRequest::CreateContainer {
             host: arguments.host()?,
@@ -43,15 +51,17 @@ fn read(call: &ToolCall, schema: &ToolSchema) -> Result<ToolRequest, String> {
             purpose: arguments.purpose()?,
         },
         "read_output" => ToolRequest::ReadOutput {
-            execution: arguments.required_text("step", 253)?,
+            execution: arguments.required_text("step", LONGEST_NAME)?,
             stream: arguments.stream()?,
             offset: arguments.number("offset", 0, 1 << 40)?.unwrap_or(0),
             length: arguments.number("length", 1, LONGEST_READ)?.unwrap_or(LONGEST_READ),
         },
         "list_inventory" => ToolRequest::ListInventory,
-        "ask_operator" => ToolRequest::AskOperator { question: arguments.required_text("question", 16_384)? },
+        "ask_operator" => {
+            ToolRequest::AskOperator { question: arguments.required_text("question", LONGEST_PLAN_TEXT)? }
+        }
         _ => ToolRequest::Finish {
-            summary: arguments.required_text("summary", 16_384)?,
+            summary: arguments.required_text("summary", LONGEST_PLAN_TEXT)?,
             evidence: arguments.evidence()?,
         },
     })
@@ -75,20 +85,19 @@ struct Arguments(Map<String, Value>);
 
 impl Arguments {
     fn of(call: &ToolCall, schema: &ToolSchema) -> Result<Self, String> {
-        let object = arguments::object(&call.arguments).map_err(|unusable| match unusable {
+        let object = arguments::parse_object(&call.arguments).map_err(|unusable| match unusable {
             Unusable::Oversized(bytes) => format!(
-                "The arguments had {bytes} bytes; at most {} are taken, and a command may have {LONGEST_COMMAND}. \
-                 Write large files in several steps.",
-                arguments::LONGEST
+                "The arguments had {bytes} bytes; at most {LONGEST_ARGUMENTS} are taken, and a command may have {LONGEST_COMMAND}. \
+                 Write large files in several steps."
             ),
             Unusable::NotAnObject => "The arguments are not a JSON object.".to_owned(),
             Unusable::NotJson(why) => {
-                format!("The arguments are not valid JSON ({why}). They began with {:?}.", clip(&call.arguments, 120))
+                format!("The arguments are not valid JSON ({why}). They began with {:?}.", shortened(&call.arguments, LONGEST_QUOTE))
             }
         })?;
         let object: Map<String, Value> = object.into_iter().filter(|(_, value)| !value.is_null()).collect();
         if let Some(unknown) = object.keys().find(|name| schema.parameters["properties"].get(name.as_str()).is_none()) {
-            return Err(format!("There is no argument {:?}.", clip(unknown, 64)));
+            return Err(format!("There is no argument {:?}.", shortened(unknown, LONGEST_QUOTE)));
         }
         Ok(Self(object))
     }
@@ -97,7 +106,7 @@ impl Arguments {
         match self.0.get(name) {
             None => Ok(None),
             Some(Value::String(text)) if text.contains('\0') => Err(format!("{name} holds a NUL byte.")),
-            Some(Value::String(text)) => Ok(Some(clip(text, longest)).filter(|text| !text.trim().is_empty())),
+            Some(Value::String(text)) => Ok(Some(shortened(text, longest)).filter(|text| !text.trim().is_empty())),
             Some(_) => Err(format!("{name} has to be a string.")),
         }
     }
@@ -107,7 +116,7 @@ impl Arguments {
     }
 
     fn purpose(&self) -> Result<Option<String>, String> {
-        self.text("purpose", 1024)
+        self.text("purpose", LONGEST_PURPOSE)
     }
 
     fn command(&self) -> Result<String, String> {
@@ -187,7 +196,7 @@ impl Arguments {
     }
 
     fn evidence(&self) -> Result<Vec<String>, String> {
-        let wrong = || "evidence has to be a list of 1 to 16 step ids.".to_owned();
+        let wrong = || format!("evidence has to be a list of 1 to {MOST_EVIDENCE} step ids.");
         let list = match self.0.get("evidence") {
             Some(Value::Array(list)) => list.clone(),
             // A list that was written as JSON text, or a single id.
@@ -199,32 +208,34 @@ impl Arguments {
         };
         let ids: Option<Vec<String>> = list.iter().map(|id| id.as_str().map(|id| id.trim().to_owned())).collect();
         let ids = ids.ok_or_else(wrong)?;
-        let sound = (1..=16).contains(&ids.len()) && ids.iter().all(|id| !id.is_empty() && id.len() <= 253);
+        let sound =
+            (1..=MOST_EVIDENCE).contains(&ids.len()) && ids.iter().all(|id| !id.is_empty() && id.len() <= LONGEST_NAME);
         sound.then_some(ids).ok_or_else(wrong)
     }
 
     fn container(&self) -> Result<ContainerSpec, String> {
-        let hostname = self.required_text("hostname", 253)?;
-        Target::new(TargetKind::Lxc, &hostname).map_err(|_| {
-            "hostname has to consist of lower-case letters, digits and dashes, at most 63 of them.".to_owned()
-        })?;
-        Ok(ContainerSpec {
-            hostname,
-            vmid: self.number("vmid", 100, 999_999_999)?,
-            template: self.text("template", 255)?,
-            storage: self.text("storage", 100)?,
-            disk_gib: self.number("disk_gib", 1, 65_536)?,
-            memory_mib: self.number("memory_mib", 16, 16_777_216)?,
-            cores: self.number("cores", 1, 1024)?,
-            bridge: self.text("bridge", 15)?,
-            address: self.text("address", 64)?,
-            gateway: self.text("gateway", 64)?,
-            nameserver: self.text("nameserver", 64)?,
+        let within = |name: &str, range: RangeInclusive<u32>| self.number(name, *range.start(), *range.end());
+        // Longer than any of these may be, so that the check refuses what is too long, and nothing is cut short.
+        let text = |name: &str| self.text(name, LONGEST_TEMPLATE + 1);
+        let container = ContainerSpec {
+            hostname: self.required_text("hostname", LONGEST_TEMPLATE + 1)?,
+            vmid: within("vmid", container::VMID)?,
+            template: text("template")?,
+            storage: text("storage")?,
+            disk_gib: within("disk_gib", container::DISK_GIB)?,
+            memory_mib: within("memory_mib", container::MEMORY_MIB)?,
+            cores: within("cores", container::CORES)?,
+            bridge: text("bridge")?,
+            address: text("address")?,
+            gateway: text("gateway")?,
+            nameserver: text("nameserver")?,
             unprivileged: self.flag("unprivileged")?,
             nesting: self.flag("nesting")?,
             keyctl: self.flag("keyctl")?,
             on_boot: self.flag("on_boot")?,
-        })
+        };
+        container.check().map_err(|invalid| format!("{invalid}."))?;
+        Ok(container)
     }
 }
 

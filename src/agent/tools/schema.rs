@@ -1,8 +1,11 @@
 //! The tools as the model is told of them. Constant, so that the provider's cache of the prefix holds.
 
+use std::{fmt::Display, ops::RangeInclusive};
+
 use serde_json::{Map, Value, json};
 
 use super::LONGEST_READ;
+use crate::container::{self, ContainerSpec};
 
 /// A tool as the model is told of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +51,14 @@ fn number(description: &str, (minimum, maximum): (u64, u64)) -> Value {
     json!({"type": "integer", "description": description, "minimum": minimum, "maximum": maximum})
 }
 
+fn within(description: &str, range: &RangeInclusive<u32>) -> Value {
+    number(description, (u64::from(*range.start()), u64::from(*range.end())))
+}
+
+fn with_default(description: &str, default: impl Display) -> String {
+    format!("{description}; {default} if not given.")
+}
+
 fn flag(description: &str) -> Value {
     json!({"type": "boolean", "description": description})
 }
@@ -73,6 +84,7 @@ fn run() -> ToolSchema {
 }
 
 fn create_container() -> ToolSchema {
+    let usual = ContainerSpec::default();
     tool(
         "create_container",
         "Creates and starts an LXC container as one step. Afterwards lxc:<hostname> is a target. Nothing is installed \
@@ -81,20 +93,20 @@ fn create_container() -> ToolSchema {
             ("host!", text("The host to create it on: host:<name>.")),
             ("hostname!", text("Its hostname: lower-case letters, digits and dashes.")),
             ("purpose!", text("What the container is for, in one sentence.")),
-            ("vmid", number("VMID; the next free one if not given.", (100, 999_999_999))),
+            ("vmid", within("VMID; the next free one if not given.", &container::VMID)),
             ("template", text("Template's volume id or file name; the newest Debian if not given.")),
-            ("storage", text("Storage of the root file system.")),
-            ("disk_gib", number("Root file system in GiB; 8 if not given.", (1, 65_536))),
-            ("memory_mib", number("Memory in MiB; 1024 if not given.", (16, 16_777_216))),
-            ("cores", number("Processor cores; 1 if not given.", (1, 1024))),
-            ("bridge", text("Network bridge; vmbr0 if not given.")),
-            ("address", text("dhcp (if not given) or address/prefix, as in 192.0.2.10/24.")),
+            ("storage", text("Storage of the root file system; the one with the most free space if not given.")),
+            ("disk_gib", within(&with_default("Root file system in GiB", usual.disk_gib()), &container::DISK_GIB)),
+            ("memory_mib", within(&with_default("Memory in MiB", usual.memory_mib()), &container::MEMORY_MIB)),
+            ("cores", within(&with_default("Processor cores", usual.cores()), &container::CORES)),
+            ("bridge", text(&with_default("Network bridge", usual.bridge()))),
+            ("address", text(&with_default("dhcp, manual, or address/prefix as in 192.0.2.10/24", usual.address()))),
             ("gateway", text("IPv4 gateway for a fixed address.")),
             ("nameserver", text("DNS server; the host's own if not given.")),
-            ("unprivileged", flag("true if not given.")),
-            ("nesting", flag("true if not given.")),
-            ("keyctl", flag("false if not given; Docker may want it.")),
-            ("on_boot", flag("Start with the host; false if not given.")),
+            ("unprivileged", flag(&with_default("Root is an ordinary user of the host", usual.unprivileged()))),
+            ("nesting", flag(&with_default("Containers and systemd may nest", usual.nesting()))),
+            ("keyctl", flag(&with_default("The keyctl system call, which Docker may want", usual.keyctl()))),
+            ("on_boot", flag(&with_default("Start with the host", usual.on_boot()))),
         ],
     )
 }

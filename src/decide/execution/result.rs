@@ -2,7 +2,7 @@
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::status::{enter, explain};
+use super::status::{enter, set_reason};
 use crate::{
     api::{EventReason, Execution, ExecutionPhase, ExecutionReason, ExecutionStatus, Output, Reason},
     decide::decision::{Decision, Notice, Severity},
@@ -83,7 +83,7 @@ pub fn execution_result(
             let next =
                 if phase == ExecutionPhase::Running { ExecutionPhase::Starting } else { ExecutionPhase::Pending };
             let text = "this attempt never started, and the step is tried again";
-            explain(&mut status, &Reason::new(*code, with_detail(text, &result.detail)));
+            set_reason(&mut status, &Reason::new(*code, with_detail(text, &result.detail)));
             enter(&mut status, next)
         }
         _ => end_with(&mut status, result, now),
@@ -122,7 +122,7 @@ fn end_with(status: &mut ExecutionStatus, result: &StepResult, now: Timestamp) -
         StepEnd::Signalled { signal } => status.signal = Some(signal.clone()),
         _ => {}
     }
-    explain(status, &reason);
+    set_reason(status, &reason);
     status.stdout = result.stdout.clone();
     status.stderr = result.stderr.clone();
     status.completion_time = Some(Time(now));

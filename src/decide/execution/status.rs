@@ -26,7 +26,7 @@ pub(super) fn enter(status: &mut ExecutionStatus, next: ExecutionPhase) -> bool 
 }
 
 /// Gives a status its reason and message.
-pub(super) fn explain(status: &mut ExecutionStatus, reason: &Reason<ExecutionReason>) {
+pub(super) fn set_reason(status: &mut ExecutionStatus, reason: &Reason<ExecutionReason>) {
     status.reason = Some(reason.code);
     status.message = Some(shortened(&reason.message, LONGEST_EXECUTION_MESSAGE));
 }
@@ -60,7 +60,7 @@ pub(super) fn end(
     if !enter(&mut status, phase) {
         return ExecutionDecision::default();
     }
-    explain(&mut status, &reason);
+    set_reason(&mut status, &reason);
     status.approval = None;
     status.completion_time = Some(Time(now));
     let severity = match phase {

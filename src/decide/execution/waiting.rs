@@ -75,7 +75,7 @@ fn ask_gate(observed: &ObservedExecution<'_>, plan: &Plan, mut status: Execution
         flags: assessment.flags,
         plan_targets: &plan.spec.targets,
         covered: &covered,
-        named_in_plan: plan.spec.steps.iter().any(|step| plan_step::names(step, spec)),
+        named_in_plan: plan.spec.steps.iter().any(|step| plan_step::covers(step, spec)),
         windows: observed.windows,
         inventory: &inventory,
         now: observed.now,

@@ -5,7 +5,7 @@ use crate::{
     api::{BlockedReason, PlanPhase, Reason, limits::MOST_TEXT_ONLY_TURNS, names::execution_name},
     decide::{
         decision::after,
-        object::namespace_and_name,
+        object,
         turn::{Turn, TurnEnd},
     },
 };
@@ -15,7 +15,7 @@ impl PlanDecider<'_> {
         let Some(turn) = self.observed.turn else {
             return self.ask(1, None);
         };
-        let plan_name = namespace_and_name(self.observed.plan).1;
+        let plan_name = object::name(self.observed.plan);
         for (call, spec) in &turn.steps {
             let name = execution_name(plan_name, turn.sequence, *call);
             if !self.observed.executions.contains_key(&name) {
@@ -47,8 +47,8 @@ impl PlanDecider<'_> {
     }
 
     /// Whether a person lets the plan go on after a turn at which it stopped: by a Message that answers the turn, or by
-    /// an approval since then. This is derived from objects that remain, and not from `status.blocked`, which the first decision
-    /// after the answer removes.
+    /// an approval since then. This is derived from objects that remain, and not from `status.blocked`, which the first
+    /// decision after the answer removes.
     fn may_go_on_after(&self, turn: &Turn) -> bool {
         let stopped = matches!(turn.end, TurnEnd::Failed(_) | TurnEnd::Closing(_));
         let approved_since = self.observed.windows.iter().any(|window| {

@@ -12,9 +12,9 @@ use crate::{
         conditions::ApprovalState,
         coverage::protected_guests,
         grant::{Approved, plan_approval_command, window_for},
-        object::{annotation, namespace_and_name, uid},
+        object::{annotation, name, uid},
     },
-    policy::{OpenWindow, next_nonce, token},
+    policy::{OpenWindow, TokenEvent, next_nonce, token},
 };
 
 /// Most bytes of a wrong token that are repeated in a condition.
@@ -45,7 +45,7 @@ impl PlanDecider<'_> {
     }
 
     /// After this no token that was ever shown approves anything.
-    pub(super) fn rotate_nonce(&mut self, event: &str) {
+    pub(super) fn rotate_nonce(&mut self, event: TokenEvent) {
         let uid = uid(self.observed.plan);
         let approval = self.approval_mut();
         approval.last_handled = Some(approval.token.clone());
@@ -65,7 +65,7 @@ impl PlanDecider<'_> {
         if let Some(window) = self.open_windows.first() {
             return Some(PlanEffect::Revoke(window.name.clone()));
         }
-        self.rotate_nonce("denied");
+        self.rotate_nonce(TokenEvent::Denied);
         self.approval_mut().granted = None;
         self.status.window = None;
         self.status.blocked = None;
@@ -76,20 +76,20 @@ impl PlanDecider<'_> {
     /// Takes note of windows that opened or ended since the last decision.
     pub(super) fn note_windows(&mut self) {
         let Approval { digest, token, granted, .. } = self.approval();
-        let current = window_name(namespace_and_name(self.observed.plan).1, &token);
+        let current = window_name(name(self.observed.plan), &token);
         let covered = self.stands.covered(granted.as_ref());
         let covers = |window: &&OpenWindow| window.class == WindowClass::Assent && covered.by(&window.digest);
         let is_new = self.open_windows.iter().any(|window| window.digest == digest && window.name == current);
         let last = self.open_windows.iter().filter(covers).max_by_key(|window| window.expires).cloned();
         if is_new {
-            self.rotate_nonce("granted");
+            self.rotate_nonce(TokenEvent::Granted);
             self.note_grant(digest);
             self.status.start_time.get_or_insert(Time(self.observed.now));
             if matches!(self.status.phase, PlanPhase::Denied | PlanPhase::AwaitingApproval) {
                 self.status.phase = PlanPhase::Running;
             }
         } else if self.is_token_used(&current) {
-            self.rotate_nonce("spent");
+            self.rotate_nonce(TokenEvent::Used);
         }
         match last {
             Some(window) => {
@@ -129,7 +129,7 @@ impl PlanDecider<'_> {
         let Some(window) = self.status.window.take() else {
             return;
         };
-        self.rotate_nonce("ended");
+        self.rotate_nonce(TokenEvent::WindowEnded);
         let revoked =
             self.observed.windows.iter().any(|it| it.metadata.name.as_deref() == Some(&window.name) && it.spec.revoked);
         if revoked {

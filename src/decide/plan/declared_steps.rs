@@ -6,7 +6,8 @@ use crate::{
         Execution, ExecutionPhase, ExecutionReason, ExecutionStatus, PlanPhase, PlanResult, PlanStep,
         names::execution_name,
     },
-    decide::{object::namespace_and_name, plan_step},
+    decide::{object, plan_step},
+    policy::TokenEvent,
 };
 
 /// What the latest Execution of a declared step means for the plan.
@@ -33,13 +34,13 @@ impl<'a> PlanDecider<'a> {
                 Outcome::Done => continue,
                 Outcome::Failed(status) => return self.fail(&step.name, status),
                 Outcome::Denied => {
-                    self.rotate_nonce("denied");
+                    self.rotate_nonce(TokenEvent::Denied);
                     self.status.phase = PlanPhase::Denied;
                     self.approval_mut().granted = None;
                     return PlanEffect::None;
                 }
                 Outcome::Due => {
-                    let name = execution_name(namespace_and_name(plan).1, turn, tries + 1);
+                    let name = execution_name(object::name(plan), turn, tries + 1);
                     return self.execute(&name, plan_step::step_spec(plan, step));
                 }
             }
@@ -61,7 +62,8 @@ impl<'a> PlanDecider<'a> {
             ExecutionPhase::Succeeded => Outcome::Done,
             ExecutionPhase::Expired if self.came_too_late_too_often(turn, tries) => Outcome::Failed(Some(status)),
             ExecutionPhase::Expired => Outcome::Due,
-            // Times have whole seconds. Where denial and grant have the same, the denial counts and a person is asked again.
+            // Times have whole seconds. Where denial and grant have the same, the denial counts and a person is asked
+            // again.
             ExecutionPhase::Denied if !lost_its_grant(status) && status.completion_time >= self.latest_grant() => {
                 Outcome::Denied
             }
@@ -81,7 +83,7 @@ impl<'a> PlanDecider<'a> {
     }
 
     fn try_of(&self, turn: u32, number: usize) -> Option<&'a Execution> {
-        self.observed.executions.get(&execution_name(namespace_and_name(self.observed.plan).1, turn, number))
+        self.observed.executions.get(&execution_name(object::name(self.observed.plan), turn, number))
     }
 
     /// Whether the latest Executions of this step all came too late to start. That happens once at the end of a window,

@@ -5,15 +5,13 @@
 //! description names the step: whoever repeats the call after a crash finds what was done and does the rest.
 
 mod create;
+mod creation;
 mod listing;
 mod request;
-mod rules;
 mod survey;
-mod verdict;
 
 pub use create::{adopt_container, create_container};
-pub use request::ContainerRequest;
-pub use rules::InvalidRequest;
+pub use request::{ContainerRequest, InvalidRequest};
 
 use super::capture::Captured;
 use super::report::Outcome;
@@ -40,7 +38,7 @@ pub struct ContainerReport {
 /// How a container creation went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContainerOutcome {
-    /// It exists, and if it was to be started, commands can be run in it.
+    /// It exists, and commands can be run in it.
     Created,
     /// The host cannot carry out the request; nothing was created.
     Refused {

@@ -2,54 +2,21 @@
 
 use std::time::Duration;
 
-use crate::steps::script::{quote, quote_all};
+use thiserror::Error;
 
-/// A container to create on a host. Fields that are `None` are chosen on the host or left to Proxmox VE.
+use crate::container::{ContainerSpec, InvalidContainer};
+use crate::steps::script::quote_all;
+
+/// Swap in MiB: what Proxmox VE gives a container when it is asked for nothing.
+const SWAP_MIB: u32 = 512;
+
+/// A container to create on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerRequest {
-    /// DNS name, at most 63 characters; must not be in use by another guest of the node.
-    pub hostname: String,
-    /// Volume id (`local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst`), file name, or beginning of one
-    /// (`debian-13`); the newest match. `None`: the newest Debian standard template.
-    pub template: Option<String>,
-    /// Number of the container. `None`: the next free one.
-    pub vmid: Option<u32>,
-    /// Storage of the root disk. `None`: the active one for container disks with the most space.
-    pub storage: Option<String>,
-    /// Storage to look for templates in. `None`: all active ones for templates.
-    pub template_storage: Option<String>,
-    /// Size of the root disk in GiB.
-    pub disk_gib: u32,
-    /// Memory in MiB, at least 16.
-    pub memory_mib: u32,
-    /// Swap in MiB; `None`: 512.
-    pub swap_mib: Option<u32>,
-    /// Processor cores.
-    pub cores: u32,
-    /// Bridge of the one network device `eth0`.
-    pub bridge: String,
-    /// IPv4 address with prefix length, `dhcp` or `manual`. `None`: `dhcp`.
-    pub address: Option<String>,
-    /// IPv4 gateway; needed for anything beyond the local network when the address is static.
-    pub gateway: Option<String>,
-    /// VLAN tag, 1..=4094.
-    pub vlan: Option<u16>,
-    /// Name server; `None`: the host's.
-    pub nameserver: Option<String>,
-    /// Whether root in the container is an ordinary user outside. `None`: yes.
-    pub unprivileged: Option<bool>,
-    /// Whether it may nest containers; systemd of today needs it. `None`: yes.
-    pub nesting: Option<bool>,
-    /// Whether it may use kernel keyrings, which Docker needs when unprivileged. `None`: left out.
-    pub keyctl: Option<bool>,
-    /// Start it after creation and wait until commands can be run in it.
-    pub start: bool,
-    /// Start it when the host starts. `None`: left out.
-    pub onboot: Option<bool>,
+    /// What it looks like. Its hostname must not be in use by another guest of the node.
+    pub container: ContainerSpec,
     /// Tags: lower-case letters, digits and `-_+.`.
     pub tags: Vec<String>,
-    /// Public keys for root, one per entry.
-    pub ssh_public_keys: Vec<String>,
     /// The host refuses a `pct create` that would start later than this from the call. Starting the container is part
     /// of the same step and not bound to it.
     pub start_within: Duration,
@@ -57,82 +24,66 @@ pub struct ContainerRequest {
     pub timeout: Duration,
 }
 
-impl Default for ContainerRequest {
-    /// A small Debian: 8 GiB disk, 1 GiB memory, 2 cores, DHCP on vmbr0, started.
-    fn default() -> Self {
-        Self {
-            hostname: String::new(),
-            template: None,
-            vmid: None,
-            storage: None,
-            template_storage: None,
-            disk_gib: 8,
-            memory_mib: 1024,
-            swap_mib: None,
-            cores: 2,
-            bridge: "vmbr0".into(),
-            address: None,
-            gateway: None,
-            vlan: None,
-            nameserver: None,
-            unprivileged: None,
-            nesting: None,
-            keyctl: None,
-            start: true,
-            onboot: None,
-            tags: Vec::new(),
-            ssh_public_keys: Vec::new(),
-            start_within: Duration::from_secs(30),
-            timeout: Duration::from_secs(900),
-        }
-    }
+/// A request that no host could carry out.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum InvalidRequest {
+    /// A field of the container.
+    #[error(transparent)]
+    Container(#[from] InvalidContainer),
+    /// A tag that Proxmox VE does not take.
+    #[error("tag {0:?} has to be made of lower-case letters, digits and -_+. and must not begin with -, + or .")]
+    Tag(String),
 }
 
 impl ContainerRequest {
+    /// Whether the request makes sense before any host is asked.
+    ///
+    /// # Errors
+    /// The first value that does not, with its rule.
+    pub fn check(&self) -> Result<(), InvalidRequest> {
+        self.container.check()?;
+        match self.tags.iter().find(|tag| !is_tag(tag)) {
+            Some(tag) => Err(InvalidRequest::Tag(tag.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// The network device.
     fn net0(&self) -> String {
-        let mut device = format!("name=eth0,bridge={},ip={}", self.bridge, self.address.as_deref().unwrap_or("dhcp"));
-        if let Some(gateway) = &self.gateway {
+        let mut device = format!("name=eth0,bridge={},ip={}", self.container.bridge(), self.container.address());
+        if let Some(gateway) = &self.container.gateway {
             device += &format!(",gw={gateway}");
-        }
-        if let Some(tag) = self.vlan {
-            device += &format!(",tag={tag}");
         }
         device
     }
 
     fn features(&self) -> String {
-        let mut features = Vec::new();
-        if self.nesting.unwrap_or(true) {
-            features.push("nesting=1");
-        }
-        if self.keyctl == Some(true) {
-            features.push("keyctl=1");
-        }
-        features.join(",")
+        let features = [("nesting=1", self.container.nesting()), ("keyctl=1", self.container.keyctl())];
+        features.into_iter().filter(|(_, wanted)| *wanted).map(|(feature, _)| feature).collect::<Vec<_>>().join(",")
     }
 
     /// The command that creates the container. `marker` is found again in its description.
     pub(crate) fn create_command(&self, vmid: u32, template: &str, storage: &str, marker: &str) -> String {
         let flag = |value: bool| if value { "1" } else { "0" }.to_owned();
+        let container = &self.container;
         let mut options = vec![
-            ("--hostname", self.hostname.clone()),
-            ("--rootfs", format!("{storage}:{}", self.disk_gib)),
-            ("--memory", self.memory_mib.to_string()),
-            ("--swap", self.swap_mib.unwrap_or(512).to_string()),
-            ("--cores", self.cores.to_string()),
+            ("--hostname", container.hostname.clone()),
+            ("--rootfs", format!("{storage}:{}", container.disk_gib())),
+            ("--memory", container.memory_mib().to_string()),
+            ("--swap", SWAP_MIB.to_string()),
+            ("--cores", container.cores().to_string()),
             ("--net0", self.net0()),
-            ("--unprivileged", flag(self.unprivileged.unwrap_or(true))),
+            ("--unprivileged", flag(container.unprivileged())),
             ("--description", marker.to_owned()),
         ];
         let features = self.features();
         if !features.is_empty() {
             options.push(("--features", features));
         }
-        if let Some(onboot) = self.onboot {
-            options.push(("--onboot", flag(onboot)));
+        if let Some(on_boot) = container.on_boot {
+            options.push(("--onboot", flag(on_boot)));
         }
-        if let Some(nameserver) = &self.nameserver {
+        if let Some(nameserver) = &container.nameserver {
             options.push(("--nameserver", nameserver.clone()));
         }
         if !self.tags.is_empty() {
@@ -140,18 +91,13 @@ impl ContainerRequest {
         }
         let vmid = vmid.to_string();
         let words = ["pct", "create", &vmid, template];
-        let words = words.into_iter().chain(options.iter().flat_map(|(name, value)| [*name, value.as_str()]));
-        let command = quote_all(words);
-        if self.ssh_public_keys.is_empty() {
-            return command;
-        }
-        // pct takes the keys from a file only.
-        let keys = quote(&self.ssh_public_keys.join("\n"));
-        format!(
-            "keys=$(mktemp) && printf '%s\\n' {keys} >\"$keys\" || exit\n{command} --ssh-public-keys \"$keys\"\ncode=$?\n\
-             rm -f \"$keys\"\nexit $code"
-        )
+        quote_all(words.into_iter().chain(options.iter().flat_map(|(name, value)| [*name, value.as_str()])))
     }
+}
+
+fn is_tag(tag: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    tag.bytes().next().is_some_and(is_plain) && tag.bytes().all(|byte| is_plain(byte) || b"-+.".contains(&byte))
 }
 
 /// Text by which a container is known to be the work of an attempt.
@@ -163,33 +109,37 @@ pub(crate) fn marker(attempt_id: &str) -> String {
 mod tests {
     use super::*;
 
-    fn web() -> ContainerRequest {
-        ContainerRequest { hostname: "web".into(), ..ContainerRequest::default() }
+    fn request(container: ContainerSpec, tags: &[&str]) -> ContainerRequest {
+        ContainerRequest {
+            container: ContainerSpec { hostname: "web".into(), ..container },
+            tags: tags.iter().map(ToString::to_string).collect(),
+            start_within: Duration::from_secs(30),
+            timeout: Duration::from_secs(900),
+        }
     }
 
     #[test]
     fn the_create_command_names_every_option_and_quotes_once() {
         let template = "local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst";
+        let web = request(ContainerSpec::default(), &[]);
         assert_eq!(
-            web().create_command(101, template, "local-lvm", "Created by oikos, attempt a-1"),
+            web.create_command(101, template, "local-lvm", "Created by oikos, attempt a-1"),
             "'pct' 'create' '101' 'local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst' '--hostname' 'web' '--rootfs' \
-             'local-lvm:8' '--memory' '1024' '--swap' '512' '--cores' '2' '--net0' 'name=eth0,bridge=vmbr0,ip=dhcp' \
+             'local-lvm:8' '--memory' '1024' '--swap' '512' '--cores' '1' '--net0' 'name=eth0,bridge=vmbr0,ip=dhcp' \
              '--unprivileged' '1' '--description' 'Created by oikos, attempt a-1' '--features' 'nesting=1'"
         );
-        let request = ContainerRequest {
+        let container = ContainerSpec {
             address: Some("192.0.2.8/24".into()),
             gateway: Some("192.0.2.1".into()),
-            vlan: Some(7),
             nesting: Some(false),
             unprivileged: Some(false),
-            onboot: Some(true),
-            tags: vec!["web".into(), "demo".into()],
+            on_boot: Some(true),
             nameserver: Some("192.0.2.53".into()),
-            ..web()
+            ..ContainerSpec::default()
         };
-        let command = request.create_command(7000, template, "local", "m");
+        let command = request(container, &["web", "demo"]).create_command(7000, template, "local", "m");
         for part in [
-            "'name=eth0,bridge=vmbr0,ip=192.0.2.8/24,gw=192.0.2.1,tag=7'",
+            "'name=eth0,bridge=vmbr0,ip=192.0.2.8/24,gw=192.0.2.1'",
             "'--unprivileged' '0'",
             "'--onboot' '1'",
             "'--tags' 'web;demo'",
@@ -201,10 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn keys_go_through_a_file_that_is_removed_and_the_exit_code_is_that_of_pct() {
-        let request = ContainerRequest { ssh_public_keys: vec!["ssh-ed25519 AAAA it's".into()], ..web() };
-        let command = request.create_command(101, "t", "s", "m");
-        assert!(command.starts_with("keys=$(mktemp) && printf '%s\\n' 'ssh-ed25519 AAAA it'\\''s' >\"$keys\""));
-        assert!(command.ends_with("code=$?\nrm -f \"$keys\"\nexit $code"));
+    fn requests_that_no_host_could_carry_out_are_refused() {
+        assert_eq!(request(ContainerSpec::default(), &["web", "a_b-1+.x"]).check(), Ok(()));
+        for tag in ["A;b", "", "-a", "a b"] {
+            assert_eq!(request(ContainerSpec::default(), &[tag]).check(), Err(InvalidRequest::Tag(tag.into())));
+        }
+        let large = ContainerSpec { cores: Some(9000), ..ContainerSpec::default() };
+        assert!(matches!(request(large, &[]).check(), Err(InvalidRequest::Container(_))));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::listing::{self, ListedConfig, ListedGuest, ListedStorage};
-use super::request::{ContainerRequest, marker};
+use super::request::marker;
 use crate::steps::access::HostAccess;
 use crate::steps::capture::sanitise;
 use crate::steps::error::ConnectError;
@@ -38,12 +38,12 @@ pub(super) struct Survey {
 }
 
 /// Asks for everything at once: each call of a Proxmox VE tool costs up to a second.
-pub(super) async fn survey(runner: &Runner, host: &HostAccess, request: &ContainerRequest) -> Listing<Survey> {
+pub(super) async fn survey(runner: &Runner, host: &HostAccess) -> Listing<Survey> {
     let (containers, machines, disks, templates) = tokio::join!(
         list(runner, host, &["pct", "list"]),
         list(runner, host, &["qm", "list"]),
         list(runner, host, &["pvesm", "status", "--content", "rootdir"]),
-        find_templates(runner, host, request.template_storage.as_deref()),
+        find_templates(runner, host),
     );
     let mut guests = listing::containers(&containers?);
     guests.extend(listing::machines(&machines?));
@@ -51,18 +51,10 @@ pub(super) async fn survey(runner: &Runner, host: &HostAccess, request: &Contain
     Ok(Survey { guests, disk_storages: listing::storages(&disks?), templates, template_storages })
 }
 
-async fn find_templates(
-    runner: &Runner,
-    host: &HostAccess,
-    storage: Option<&str>,
-) -> Listing<(Vec<String>, Vec<String>)> {
-    let storages: Vec<String> = match storage {
-        Some(storage) => vec![storage.to_owned()],
-        None => {
-            let status = list(runner, host, &["pvesm", "status", "--content", "vztmpl"]).await?;
-            listing::storages(&status).into_iter().map(|storage| storage.name).collect()
-        }
-    };
+/// Storages that hold templates, and the templates.
+async fn find_templates(runner: &Runner, host: &HostAccess) -> Listing<(Vec<String>, Vec<String>)> {
+    let status = list(runner, host, &["pvesm", "status", "--content", "vztmpl"]).await?;
+    let storages: Vec<String> = listing::storages(&status).into_iter().map(|storage| storage.name).collect();
     let mut templates = Vec::new();
     for storage in &storages {
         templates.extend(listing::templates(&list(runner, host, &["pveam", "list", storage]).await?));

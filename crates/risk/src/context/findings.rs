@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, cell::RefCell, collections::BTreeSet, rc::Rc};
 
-use super::{Scope, Shell};
+use super::{Scope, Script, Shell};
 use crate::{Affected, Flags, Reason, Risk, Verdict, tables::Effect, words::Word};
 
 /// The most commands that one judgement looks at.
@@ -14,6 +14,13 @@ const MAX_COMMANDS: usize = 300;
 const MAX_ROUNDS: usize = 40;
 /// The most reasons kept; the class takes all into account.
 const MAX_REASONS: usize = 64;
+
+/// Judges a text that a command hands to a shell.
+///
+/// Rules stand below the shell's grammar and do not import it: the grammar's entry is handed down to them here. It is
+/// the one place where the judgement goes back up. Directories that the text enters are remembered in the scope:
+/// whoever starts a new process passes a clone.
+pub type JudgeScript = fn(Script<'_>, &mut Scope, &mut Findings);
 
 /// What was found before a part began, as far as it matters within the part.
 #[derive(Clone, Copy)]
@@ -56,16 +63,17 @@ pub struct Findings {
     seen: Rc<RefCell<Seen>>,
     /// The argument vector of the command that the present one runs in the end.
     innermost: Option<Rc<Vec<String>>>,
+    judge_script: JudgeScript,
 }
 
 impl Findings {
     /// Nothing was looked at yet.
-    pub fn new() -> Self {
+    pub fn new(judge_script: JudgeScript) -> Self {
         let before = Before { risk: Risk::ReadOnly, sensitive: false };
-        Self::after(before, Work::default(), Rc::default())
+        Self::after(before, Work::default(), Rc::default(), judge_script)
     }
 
-    fn after(before: Before, work: Work, seen: Rc<RefCell<Seen>>) -> Self {
+    fn after(before: Before, work: Work, seen: Rc<RefCell<Seen>>, judge_script: JudgeScript) -> Self {
         Self {
             risk: Risk::ReadOnly,
             reasons: Vec::new(),
@@ -76,19 +84,20 @@ impl Findings {
             before,
             seen,
             innermost: None,
+            judge_script,
         }
     }
 
     /// Findings of a part, which knows what was found before it.
     pub fn part(&self) -> Self {
         let before = Before { risk: self.risk_so_far(), sensitive: self.secrets_shown_so_far() };
-        Self::after(before, self.work, Rc::clone(&self.seen))
+        Self::after(before, self.work, Rc::clone(&self.seen), self.judge_script)
     }
 
     /// Findings of something that may not be executed at all: it is judged with a budget of its own.
     pub fn apart(&self) -> Self {
         let work = Work { reparsed: self.work.reparsed, ..Work::default() };
-        Self { work, ..Self::new() }
+        Self { work, ..Self::new(self.judge_script) }
     }
 
     /// Takes in everything that was found in a part.
@@ -109,6 +118,11 @@ impl Findings {
         } else {
             part.reasons.into_iter().for_each(|reason| self.push(reason));
         }
+    }
+
+    /// Judges a text that a command hands to a shell.
+    pub fn judge_script(&mut self, script: Script<'_>, scope: &mut Scope) {
+        (self.judge_script)(script, scope, self);
     }
 
     fn push(&mut self, reason: Reason) {

@@ -4,14 +4,14 @@
 //! whatever runs apart, and the clone is dropped afterwards. [`Findings`] only grow. Neither knows any command.
 
 mod findings;
-mod interpreter;
 mod scope;
 mod shell;
 
 pub use findings::Findings;
-pub use interpreter::{Interpreter, Script, run_command, run_script, run_shown};
 pub use scope::{Scope, SourceText};
 pub use shell::{Function, ShellState, parameter};
+
+use crate::words::Binding;
 
 /// Which shell reads a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,16 @@ pub enum Shell {
     Bash,
     /// Whatever `/bin/sh` is: dash, busybox ash, bash.
     Sh,
+}
+
+/// A text that a command hands to a shell.
+pub struct Script<'t> {
+    /// The text.
+    pub text: &'t str,
+    /// The shell that reads it.
+    pub shell: Shell,
+    /// What it gets as `$0`, `$1` ….
+    pub arguments: Vec<Binding>,
 }
 
 /// The most texts within texts (`sh -c "sh -c …"`).

@@ -5,7 +5,7 @@
 
 use std::{ops::Range, rc::Rc};
 
-use super::{Interpreter, Shell, ShellState};
+use super::{Shell, ShellState};
 use crate::{
     Locus, Risk,
     tables::{Effect, Tables},
@@ -49,7 +49,6 @@ impl SourceText {
 #[derive(Clone)]
 pub struct Scope {
     tables: &'static Tables,
-    interpreter: Interpreter,
     locus: Locus,
     shell: Shell,
     input: Input,
@@ -69,10 +68,9 @@ pub struct Scope {
 
 impl Scope {
     /// A script that begins on `locus`.
-    pub fn new(tables: &'static Tables, locus: Locus, interpreter: Interpreter) -> Self {
+    pub fn new(tables: &'static Tables, locus: Locus) -> Self {
         Self {
             tables,
-            interpreter,
             locus,
             shell: match locus {
                 Locus::Host => Shell::Bash,
@@ -96,18 +94,13 @@ impl Scope {
 
     /// The same place and depth, with nothing known: for a command that may or may not be run as it stands.
     pub fn unrelated(&self) -> Self {
-        let fresh = Self::new(self.tables, self.locus, self.interpreter);
+        let fresh = Self::new(self.tables, self.locus);
         Self { depth: self.depth, wrappers: self.wrappers, ..fresh }
     }
 
     /// What is known about commands.
     pub fn tables(&self) -> &'static Tables {
         self.tables
-    }
-
-    /// How nested commands and scripts are judged.
-    pub fn interpreter(&self) -> Interpreter {
-        self.interpreter
     }
 
     /// Where the present command runs.
@@ -334,6 +327,10 @@ impl Scope {
 }
 
 impl Variables for Scope {
+    fn tables(&self) -> &Tables {
+        self.tables
+    }
+
     fn variable(&self, name: &str) -> Option<&Binding> {
         self.state.variable(name)
     }

@@ -189,6 +189,16 @@ impl ShellState {
             || self.possible_functions.iter().any(|known| **known == *name)
     }
 
+    /// Whether another part of the same script may have defined functions that are not known here.
+    pub fn may_define_more_than(&self, other: &ShellState) -> bool {
+        self.possible_functions.len() > other.possible_functions.len()
+    }
+
+    /// The functions of another part of the same script may be defined here too.
+    pub fn may_define_as(&mut self, other: &ShellState) {
+        self.possible_functions = other.possible_functions.clone();
+    }
+
     /// Functions after the first `from` go out of scope: their part may not have run.
     pub fn end_functions(&mut self, from: usize) {
         if self.functions.len() > from {

@@ -39,6 +39,17 @@ const MARKS: &[(&str, &str)] = &[
     ("fwpr", "p"),
 ];
 
+/// Which bytes begin a mark: most words are done with this.
+const MARK_BEGINS: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut at = 0;
+    while at < MARKS.len() {
+        begins[MARKS[at].0.as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    begins
+};
+
 /// What the command lines of a guest's processes hold, when a pattern looks for them.
 const PROCESSES: &[&str] = &["lxc-start", "lxc monitor", "kvm"];
 
@@ -90,7 +101,7 @@ fn named_in(text: &str, open: bool, out: &mut Vec<Affected>) {
     };
     let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
-        if !matches!(byte, b'v' | b'b' | b's' | b'/' | b'p' | b'l' | b'k') {
+        if !MARK_BEGINS[usize::from(*byte)] {
             continue;
         }
         let begins = at == 0 || !bytes[at - 1].is_ascii_alphanumeric() || *byte == b'/';
@@ -155,6 +166,14 @@ mod tests {
             ("pve-container@163", 163),
             ("262.scope", 262),
             ("^/usr/bin/kvm -id 136 ", 136),
+            ("-id 104", 104),
+            ("qemu.slice/104.scope", 104),
+            ("/sys/fs/cgroup/qemu.slice/104.scope/cgroup.kill", 104),
+            ("tap104i0", 104),
+            ("fwpr104p0", 104),
+            ("fwbr104i0", 104),
+            ("fwln104i0", 104),
+            ("veth104i0", 104),
         ] {
             let found = named(&Word::known(text));
             assert!(!found.is_empty() && found.iter().all(|it| *it == Affected::Vmid(vmid)), "{text}: {found:?}");

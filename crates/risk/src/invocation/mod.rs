@@ -5,7 +5,7 @@
 mod reader;
 
 use crate::{
-    tables::{Entry, Form, Kind, Opt, Takes, Verb},
+    tables::{Argument, Effect, Entry, Form, Kind, Opt, Takes, Verb},
     words::{Value, Word},
 };
 
@@ -57,6 +57,17 @@ impl<'e, 'w, 'a> Invocation<'e, 'w, 'a> {
     /// The form that judges: the verb's, or the command's own.
     pub fn form(&self) -> &'e Form {
         self.verb.map_or(&self.entry.form, |verb| &verb.form)
+    }
+
+    /// What it does: what the form says of exactly these operands, or of any.
+    pub fn effect(&self) -> Effect {
+        let form = self.form();
+        if form.known_arguments.is_empty() || !self.unlisted.is_empty() {
+            return form.effect;
+        }
+        let operands: Vec<Argument<'_>> = self.operands.iter().map(Word::as_argument).collect();
+        let known = form.known_arguments.iter().find(|known| known.pattern.matches(&operands));
+        known.map_or(form.effect, |known| known.effect)
     }
 
     /// `command:verb`, or `command:what` when there is no verb.

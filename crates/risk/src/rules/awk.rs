@@ -50,82 +50,110 @@ fn program_is_harmless(program: &str) -> bool {
 /// Whether an awk program only computes and prints. Strings and regular expressions are skipped.
 fn is_harmless(program: &str, brackets: bool, divides: bool) -> bool {
     let chars: Vec<char> = program.chars().collect();
-    let mut at = 0;
-    let mut word = String::new();
-    // The last token that is not a blank: decides whether `/` divides or begins an expression.
-    let mut last = ' ';
-    let mut prints = false;
-    let mut reads = false;
-    let mut twice = false;
-    let mut depth = 0i32;
-    while at < chars.len() {
-        let c = chars[at];
+    let mut scan = Scan { chars: &chars, brackets, divides, last: ' ', ..Scan::default() };
+    while let Some(c) = chars.get(scan.at) {
+        if !scan.step(*c) {
+            return false;
+        }
+    }
+    !matches!(scan.word.as_str(), "system" | "close" | "fflush")
+}
+
+/// What is known at one place of a program. Each step says whether the program may still be harmless.
+#[derive(Default)]
+struct Scan<'p> {
+    chars: &'p [char],
+    at: usize,
+    /// Whether brackets hide a slash from the end of a regular expression.
+    brackets: bool,
+    /// Whether a slash after `++` divides.
+    divides: bool,
+    /// The name or number that is being read.
+    word: String,
+    /// The last token that is not a blank: decides whether `/` divides or begins an expression.
+    last: char,
+    /// Within a statement that prints, where `>` writes a file.
+    prints: bool,
+    /// Within a statement that reads lines, where `<` names a file.
+    reads: bool,
+    /// After `++` or `--`.
+    twice: bool,
+    /// Brackets that are open since the statement began to print.
+    depth: i32,
+}
+
+impl Scan<'_> {
+    fn step(&mut self, c: char) -> bool {
         if c.is_ascii_alphanumeric() || c == '_' {
-            word.push(c);
-            last = c;
-            twice = false;
-            at += 1;
-            continue;
+            self.word.push(c);
+            (self.last, self.twice) = (c, false);
+            self.at += 1;
+            return true;
         }
-        if !word.is_empty() {
-            if matches!(word.as_str(), "system" | "close" | "fflush" | "function" | "func") {
-                return false;
-            }
-            // Alone it reads the next line of the input; `< FILE` reads another one.
-            reads |= word == "getline";
-            if word.ends_with("print") || word.ends_with("printf") {
-                prints = true;
-                depth = 0;
-            }
-            if matches!(word.as_str(), "return" | "in" | "print" | "printf") {
-                last = ' ';
-            }
-            word.clear();
+        self.word_ends() && self.sign(c)
+    }
+
+    fn word_ends(&mut self) -> bool {
+        let word = std::mem::take(&mut self.word);
+        if matches!(word.as_str(), "system" | "close" | "fflush" | "function" | "func") {
+            return false;
         }
+        // Alone it reads the next line of the input; `< FILE` reads another one.
+        self.reads |= word == "getline";
+        if word.ends_with("print") || word.ends_with("printf") {
+            (self.prints, self.depth) = (true, 0);
+        }
+        if matches!(word.as_str(), "return" | "in" | "print" | "printf") {
+            self.last = ' ';
+        }
+        true
+    }
+
+    fn sign(&mut self, c: char) -> bool {
+        let next = self.chars.get(self.at + 1).copied();
         match c {
-            '"' => match skip_string(&chars, at + 1, '"') {
-                Some(end) => at = end - 1,
-                None => return false,
-            },
-            '\\' if chars.get(at + 1) == Some(&'\n') => {
-                at += 2;
-                continue;
-            }
-            '/' if !(twice && divides
-                || last.is_ascii_alphanumeric()
-                || matches!(last, '_' | ')' | ']' | '$' | '"')) =>
-            {
-                match delimited(&chars, at + 1, '/', brackets) {
-                    Some(end) => at = end - 1,
-                    None => return false,
-                }
+            '\\' if next == Some('\n') => {
+                self.at += 2;
+                return true;
             }
             '#' => {
-                at = chars[at..].iter().position(|c| *c == '\n').map_or(chars.len(), |found| at + found);
-                prints = false;
-                continue;
+                let end = self.chars[self.at..].iter().position(|c| *c == '\n');
+                self.at = end.map_or(self.chars.len(), |found| self.at + found);
+                self.prints = false;
+                return true;
             }
+            '"' => match skip_string(self.chars, self.at + 1, '"') {
+                Some(end) => self.at = end - 1,
+                None => return false,
+            },
+            '/' if self.begins_expression() => match delimited(self.chars, self.at + 1, '/', self.brackets) {
+                Some(end) => self.at = end - 1,
+                None => return false,
+            },
             '@' | '`' => return false,
-            '|' => {
-                if chars.get(at + 1) != Some(&'|') {
-                    return false;
-                }
-                at += 1;
-            }
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            '>' if prints && depth <= 0 => return false,
-            '<' if reads => return false,
-            ';' | '\n' | '}' => (prints, reads) = (false, false),
+            '|' if next != Some('|') => return false,
+            '|' => self.at += 1,
+            '(' => self.depth += 1,
+            ')' => self.depth -= 1,
+            '>' if self.prints && self.depth <= 0 => return false,
+            '<' if self.reads => return false,
+            ';' | '\n' | '}' => (self.prints, self.reads) = (false, false),
             _ => {}
         }
         if c != ' ' && c != '\t' {
-            twice = matches!(c, '+' | '-') && last == c;
-            last = if c == '/' { '"' } else { c };
+            self.twice = matches!(c, '+' | '-') && self.last == c;
+            self.last = if c == '/' { '"' } else { c };
         }
-        at += 1;
+        self.at += 1;
+        true
     }
-    !matches!(word.as_str(), "system" | "close" | "fflush")
+
+    /// Whether a slash begins a regular expression here, and does not divide.
+    fn begins_expression(&self) -> bool {
+        !(self.twice && self.divides
+            || self.last.is_ascii_alphanumeric()
+            || matches!(self.last, '_' | ')' | ']' | '$' | '"'))
+    }
 }
 
 fn skip_string(chars: &[char], from: usize, delimiter: char) -> Option<usize> {

@@ -1,12 +1,12 @@
 //! What cluster clients are asked for: `kubectl get`, `k3s kubectl`.
 
-use super::general::*;
+use super::{general::*, judge_argv};
 use crate::{
     Risk,
-    context::{Findings, Scope, run_command},
+    context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
-    words::Word,
+    words::{Value, Word},
 };
 
 /// What `kubectl get` and its like print: whole Secrets hold their values.
@@ -14,6 +14,7 @@ pub fn kube_resource(call: &Invocation<'_, '_, '_>, word: &Word<'_>, _scope: &Sc
     let output = call.value(&["o", "--output", "--template"]).map_or("wide", |format| &format.text);
     let kinds = word.text.split('/').next().unwrap_or("");
     let secret = kinds.split(',').any(|kind| matches!(kind.split('.').next(), Some("secret" | "secrets")));
+    let secret = secret || word.value != Value::Known;
     if secret && !matches!(output, "wide" | "name") {
         findings.shows_secrets();
     }
@@ -43,7 +44,7 @@ pub fn applet(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut F
     report(call, call.form().effect, None, scope, findings);
     let first = call.argv.get(1).filter(|word| call.verb.is_some_and(|verb| word.is(verb.name)));
     match first {
-        Some(_) => run_command(&call.argv[1..], scope, findings),
+        Some(_) => judge_argv(&call.argv[1..], scope, findings),
         None => findings.add(scope, Risk::ConfigMutation, call.code("option"), "an option before the program", None),
     }
 }

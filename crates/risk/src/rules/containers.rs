@@ -1,9 +1,9 @@
 //! Containers of Docker and LXC: what they get of their host, and what runs in them.
 
-use super::general::*;
+use super::{general::*, judge_argv, nested};
 use crate::{
     Risk, access,
-    context::{Findings, Scope, run_command, run_shown},
+    context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
     tables::ListName,
@@ -44,7 +44,7 @@ pub fn compose(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut 
     options_only(&Invocation::read(call.entry, call.name, own), scope, findings);
     let mut words = vec![Word::known("docker-compose")];
     words.extend(call.argv[at.min(call.argv.len())..].iter().map(Word::borrow));
-    run_command(&words, scope, findings);
+    judge_argv(&words, scope, findings);
 }
 
 /// `lxc-attach -n GUEST -- COMMAND`.
@@ -62,7 +62,7 @@ pub fn lxc_attach(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &m
         findings.needs_a_person();
         return findings.add(scope, Risk::Destructive, "lxc-attach:shell", "opens a shell for a person", None);
     }
-    run_shown(words, &scope.in_guest(), findings);
+    nested::own_process(words, &scope.in_guest(), findings);
 }
 
 /// `docker cp`: a file of the host may be written.

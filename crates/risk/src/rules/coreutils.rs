@@ -66,24 +66,9 @@ fn renames_log(operands: &[Word<'_>], scope: &Scope) -> bool {
     };
     let (Some((directory, old)), Some((beside, new))) = (place(from), place(to)) else { return false };
     let stem = old.split('.').next().unwrap_or("");
-    let log = old.contains(".log") || PLAIN_LOGS.contains(&old.as_str());
+    let log = old.contains(".log") || scope.tables().lists(ListName::PlainLogs, &old);
     directory == beside && log && new != old && !stem.is_empty() && new.starts_with(stem)
 }
-
-/// Logs that are files and do not say so in their names.
-const PLAIN_LOGS: &[&str] = &[
-    "syslog",
-    "messages",
-    "secure",
-    "maillog",
-    "cron",
-    "debug",
-    "dmesg",
-    "boot",
-    "mail.err",
-    "mail.info",
-    "mail.warn",
-];
 
 /// The target may be a directory: the files then keep their names.
 fn lands_on(call: &Invocation<'_, '_, '_>, target: &Word<'_>, scope: &Scope, findings: &mut Findings) {
@@ -100,19 +85,28 @@ fn lands_on(call: &Invocation<'_, '_, '_>, target: &Word<'_>, scope: &Scope, fin
     }
 }
 
-/// Writers whose last operand is the target: `cp`, `install`, `ln`.
+/// Writers whose last operand is the target: `cp`, `install`.
 pub fn truncating(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
     general(call, scope, findings);
     if let Some(target) = call.value(&["t", "--target-directory"]).or(call.operands.last()) {
         access::writes(target, call.name, scope, findings);
         lands_on(call, target, scope, findings);
     }
-    let sources = call.operands.len().saturating_sub(1);
-    for source in &call.operands[..sources] {
-        access::reads(source, scope, findings);
+    sources(call).iter().for_each(|source| access::reads(source, scope, findings));
+}
+
+/// The operands before the last one.
+fn sources<'c, 'w>(call: &'c Invocation<'_, 'w, '_>) -> &'c [Word<'w>] {
+    call.operands.split_last().map_or(&[], |(_, sources)| sources)
+}
+
+/// `ln`: another name for something that the system needs.
+pub fn link(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    truncating(call, scope, findings);
+    for source in sources(call) {
         let path = paths::normalise(&source.text);
         let code = ["/lib/", "/usr/", "/bin/", "/sbin/", "/dev/null"].iter().any(|begin| path.starts_with(begin));
-        if matches!(call.name, "ln" | "link") && paths::is_fatal(&path, scope.locus(), scope.tables()) && !code {
+        if paths::is_fatal(&path, scope.locus(), scope.tables()) && !code {
             findings.add(
                 scope,
                 Risk::Destructive,
@@ -124,13 +118,23 @@ pub fn truncating(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &m
     }
 }
 
-/// `chmod`, `chown`, `chgrp`: recursively over the system they break it.
+/// `chmod`, `chown`, `chgrp`: they have the mode or owner first, if no option says it.
 pub fn recursive_mode(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
     general(call, scope, findings);
+    let first = usize::from(!call.has("--reference"));
+    rights(call, call.operands.get(first..).unwrap_or_default(), scope, findings);
+}
+
+/// `setfacl`: all operands are files.
+pub fn recursive_acl(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    general(call, scope, findings);
+    rights(call, &call.operands, scope, findings);
+}
+
+/// The rights of files change: recursively over the system this breaks it.
+fn rights(call: &Invocation<'_, '_, '_>, files: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
     let recursive = call.has("R") || call.has("--recursive");
-    // chmod and chown have the mode or owner first, if no option says it.
-    let first = usize::from(call.entry.name != "setfacl" && !call.has("--reference"));
-    for operand in call.operands.iter().skip(first) {
+    for operand in files {
         let path = paths::normalise(&operand.text);
         let top = path == "/" || (path.starts_with('/') && path.trim_end_matches('/').matches('/').count() < 2);
         let system =

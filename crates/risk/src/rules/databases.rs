@@ -9,13 +9,6 @@ use crate::{
     words::{Input, Word},
 };
 
-/// What `PRAGMA` shows without changing anything.
-const PRAGMAS: &str = "TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO FOREIGN_KEY_LIST FOREIGN_KEYS \
-     FOREIGN_KEY_CHECK INTEGRITY_CHECK QUICK_CHECK JOURNAL_MODE PAGE_COUNT PAGE_SIZE DATABASE_LIST USER_VERSION \
-     SCHEMA_VERSION FREELIST_COUNT COMPILE_OPTIONS ENCODING CACHE_SIZE FUNCTION_LIST COLLATION_LIST MODULE_LIST \
-     PRAGMA_LIST AUTO_VACUUM BUSY_TIMEOUT SYNCHRONOUS WAL_AUTOCHECKPOINT APPLICATION_ID DATA_VERSION MMAP_SIZE \
-     TEMP_STORE LOCKING_MODE SECURE_DELETE QUERY_ONLY RECURSIVE_TRIGGERS ANALYSIS_LIMIT MAX_PAGE_COUNT THREADS";
-
 /// A setting of the whole server: some name programs, libraries or files.
 fn server_setting(name: &str) -> Risk {
     let code =
@@ -23,8 +16,17 @@ fn server_setting(name: &str) -> Risk {
     if code { Risk::Destructive } else { Risk::ConfigMutation }
 }
 
-/// `psql -c`, `mysql -e`, `sqlite3 FILE SQL`: every statement counts.
+/// `psql -c`, `mysql -e`: every statement counts.
 pub fn sql(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    statements(call, &[], scope, findings);
+}
+
+/// `sqlite3 FILE SQL`: operands after the file are statements too.
+pub fn sqlite(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
+    statements(call, call.operands.get(1..).unwrap_or_default(), scope, findings);
+}
+
+fn statements(call: &Invocation<'_, '_, '_>, operands: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
     options_only(call, scope, findings);
     for given in &call.options {
         if matches!(given.opt.name, "h" | "--host")
@@ -45,9 +47,7 @@ pub fn sql(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Find
         .iter()
         .filter(|given| matches!(given.opt.name, "c" | "e" | "q" | "--command" | "--execute" | "--query" | "-cmd"));
     let mut statements: Vec<&Word<'_>> = inline.filter_map(|given| given.value.as_ref()).collect();
-    if call.entry.name == "sqlite3" {
-        statements.extend(call.operands.iter().skip(1));
-    }
+    statements.extend(operands);
     if statements.is_empty() && (call.is_dry_run() || call.has("f") || call.has("--file")) {
         return;
     }
@@ -190,8 +190,7 @@ fn statement_class(statement: &str, locus: Locus, tables: &Tables) -> Risk {
     match words.as_slice() {
         ["FLUSH", ..] => return Risk::ConfigMutation,
         ["PRAGMA", names @ ..] => {
-            let shows =
-                !trimmed.contains('=') && names.iter().any(|name| PRAGMAS.split(' ').any(|shown| shown == *name));
+            let shows = !trimmed.contains('=') && names.iter().any(|name| tables.lists(ListName::SqlPragmas, name));
             return if shows { Risk::ReadOnly } else { Risk::ConfigMutation };
         }
         ["ALTER", "SYSTEM", "RESET", _] => return Risk::ConfigMutation,

@@ -1,8 +1,9 @@
 //! `find`: tests and actions in an expression.
 
+use super::judge_argv;
 use crate::{
     Risk, access,
-    context::{Findings, Scope, run_command},
+    context::{Findings, Scope},
     facts::paths,
     tables::ListName,
     words::{Value, Word},
@@ -18,75 +19,67 @@ pub fn find(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
         at += 1;
         let Some(text) = word.literal() else {
             if word.value >= Value::ScriptValue && (expression || word.splits || word.value == Value::Unknown) {
-                findings.add(
-                    scope,
-                    Risk::ConfigMutation,
-                    "find:unknown-word",
-                    "a word that is not known may be an action",
-                    None,
-                );
+                unknown_word(scope, findings);
             }
             continue;
         };
         expression |= text.starts_with('-');
-        if scope.tables().lists(ListName::FindFlags, text)
-            || text.starts_with("-O")
-            || text.starts_with("-newer") && text.len() < 9 && !scope.tables().lists(ListName::FindValues, text)
-        {
-            continue;
-        }
         if scope.tables().lists(ListName::FindValues, text) {
-            if argv.get(at).is_some_and(|word| word.splits && word.value >= Value::ScriptValue) {
-                findings.add(
-                    scope,
-                    Risk::ConfigMutation,
-                    "find:unknown-word",
-                    "a word that is not known may be an action",
-                    None,
-                );
-            }
-            if argv.get(at).is_some_and(|word| names_a_secret(&word.text, scope)) {
-                findings.shows_secrets();
-            }
+            test_value(argv.get(at), scope, findings);
             at += 1;
-            continue;
-        }
-        match text {
-            "-D" => at += 1,
-            "-exec" | "-execdir" => at = find_exec(argv, at, text, &start, scope, findings),
-            "-ok" | "-okdir" => {
-                findings.add(
-                    scope,
-                    Risk::Destructive,
-                    "find:ok",
-                    "asks a person before each execution",
-                    Some("use -exec"),
-                );
-                return;
-            }
-            "-delete" => findings.add(
-                scope,
-                Risk::Destructive,
-                "find:delete",
-                "removes what it finds",
-                Some("look at the list with -print first"),
-            ),
-            "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                findings.add(scope, Risk::Destructive, "find:write", format!("{text} writes a file"), None);
-                return;
-            }
-            _ if text.starts_with('-') && text.len() > 1 => {
-                findings.add(
-                    scope,
-                    Risk::ConfigMutation,
-                    "find:unlisted-option",
-                    format!("{text} is not a known test"),
-                    None,
-                );
-            }
-            _ => access::reads(word, scope, findings),
+        } else if matches!(text, "-exec" | "-execdir") {
+            at = find_exec(argv, at, text, &start, scope, findings);
+        } else if !is_flag(text, scope) && !action(word, text, scope, findings) {
+            return;
         }
     }
+}
+
+/// Whether a word is a test or option without a value that only looks.
+fn is_flag(text: &str, scope: &Scope) -> bool {
+    scope.tables().lists(ListName::FindFlags, text)
+        || text.starts_with("-O")
+        || text.starts_with("-newer") && text.len() < 9
+}
+
+/// The value of a test.
+fn test_value(value: Option<&Word<'_>>, scope: &Scope, findings: &mut Findings) {
+    if value.is_some_and(|word| word.splits && word.value >= Value::ScriptValue) {
+        unknown_word(scope, findings);
+    }
+    if value.is_some_and(|word| names_a_secret(&word.text, scope)) {
+        findings.shows_secrets();
+    }
+}
+
+/// An action, a starting point or a word that is not known; false when what follows cannot be told any more.
+fn action(word: &Word<'_>, text: &str, scope: &Scope, findings: &mut Findings) -> bool {
+    match text {
+        "-ok" | "-okdir" => {
+            let message = "asks a person before each execution";
+            findings.add(scope, Risk::Destructive, "find:ok", message, Some("use -exec"));
+            return false;
+        }
+        "-delete" => {
+            let hint = "look at the list with -print first";
+            findings.add(scope, Risk::Destructive, "find:delete", "removes what it finds", Some(hint));
+        }
+        "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+            findings.add(scope, Risk::Destructive, "find:write", format!("{text} writes a file"), None);
+            return false;
+        }
+        _ if text.starts_with('-') && text.len() > 1 => {
+            let message = format!("{text} is not a known test");
+            findings.add(scope, Risk::ConfigMutation, "find:unlisted-option", message, None);
+        }
+        _ => access::reads(word, scope, findings),
+    }
+    true
+}
+
+fn unknown_word(scope: &Scope, findings: &mut Findings) {
+    let message = "a word that is not known may be an action";
+    findings.add(scope, Risk::ConfigMutation, "find:unknown-word", message, None);
 }
 
 /// Whether files of this name hold secrets wherever they lie.
@@ -133,6 +126,6 @@ fn find_exec(
         return end + 1;
     }
     let mut inner = scope.with_placeholder(Some("{}")).showing(&words);
-    run_command(&words, &mut inner, findings);
+    judge_argv(&words, &mut inner, findings);
     end + 1
 }

@@ -18,7 +18,7 @@ pub fn general(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut 
         return;
     }
     let form = call.form();
-    let mut effect = form.effect;
+    let mut effect = call.effect();
     let pretends = call.is_dry_run();
     if pretends {
         effect.host = Risk::ReadOnly;

@@ -1,47 +1,12 @@
 //! `ip`: objects and commands, every part abbreviated at will.
 
+use super::{judge_argv, nested};
 use crate::{
     Locus, Risk,
-    context::{Findings, Scope, run_command, run_shown},
+    context::{Findings, Scope},
+    tables::ListName,
     words::Word,
 };
-
-/// In the order in which `ip` looks for the object that a beginning means.
-const IP_OBJECTS: &[&str] = &[
-    "address",
-    "addrlabel",
-    "maddress",
-    "route",
-    "rule",
-    "neighbor",
-    "neighbour",
-    "ntable",
-    "ntbl",
-    "link",
-    "l2tp",
-    "fou",
-    "ila",
-    "macsec",
-    "tunnel",
-    "tunl",
-    "tuntap",
-    "tap",
-    "token",
-    "tcpmetrics",
-    "monitor",
-    "xfrm",
-    "mroute",
-    "mrule",
-    "netns",
-    "netconf",
-    "vrf",
-    "sr",
-    "nexthop",
-    "mptcp",
-    "ioam",
-    "help",
-    "stats",
-];
 
 /// `ip [OPTIONS] OBJECT [COMMAND …]`, every part abbreviated at will.
 pub fn ip(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
@@ -63,7 +28,13 @@ pub fn ip(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
         }
     }
     let Some(object) = argv.get(at).and_then(Word::literal) else { return };
-    let object = IP_OBJECTS.iter().find(|known| known.starts_with(object)).copied().unwrap_or("");
+    let object = scope
+        .tables()
+        .members(ListName::IpObjects)
+        .iter()
+        .find(|known| known.starts_with(object))
+        .copied()
+        .unwrap_or("");
     let words: Vec<Option<&str>> = argv[at + 1..].iter().map(Word::literal).collect();
     match object {
         "" => findings.add(scope, Risk::Destructive, "ip:unknown-verb", "what is done is not known", None),
@@ -88,9 +59,9 @@ fn ip_netns(argv: &[Word<'_>], at: usize, scope: &mut Scope, findings: &mut Find
             Some(words) if !words.is_empty() => {
                 // With `-all` there is no name before the command: both readings count.
                 if argv[..at].iter().any(|word| word.text.starts_with("-a")) {
-                    run_command(&argv[at + 1..], scope, findings);
+                    judge_argv(&argv[at + 1..], scope, findings);
                 }
-                run_shown(words, scope, findings);
+                nested::own_process(words, scope, findings);
             }
             _ => findings.add(scope, Risk::Destructive, "ip:netns-exec", "what is executed is not known", None),
         },
@@ -107,51 +78,51 @@ fn verb_is(word: Option<&Word<'_>>, verb: &str) -> bool {
     word.and_then(Word::literal).is_some_and(|text| !text.is_empty() && verb.starts_with(text))
 }
 
+/// `ip vrf exec NAME COMMAND…`; all else only shows, as far as it is known what is done.
 fn ip_vrf(argv: &[Word<'_>], at: usize, scope: &Scope, findings: &mut Findings) {
-    if verb_is(argv.get(at), "exec") {
-        let words = argv.get(at + 2..).unwrap_or(&[]);
-        run_shown(words, scope, findings);
+    let Some(verb) = argv.get(at) else { return };
+    let is = |known: &str| verb_is(Some(verb), known);
+    if is("exec") {
+        return nested::own_process(argv.get(at + 2..).unwrap_or_default(), scope, findings);
+    }
+    if !["show", "list", "identify", "pids", "help"].into_iter().any(is) {
+        findings.add(scope, Risk::Destructive, "ip:unknown-verb", "what is done is not known", None);
     }
 }
 
 fn ip_object(object: &str, words: &[Option<&str>], scope: &Scope, findings: &mut Findings) {
-    const VERBS: &[&str] = &[
-        "add", "append", "change", "delete", "flush", "get", "help", "list", "lst", "metrics", "prepend", "replace",
-        "restore", "save", "set", "show", "showdump", "test", "property", "afstats", "xstats",
-    ];
     let Some(first) = words.first() else { return };
     let Some(first) = first else {
         return findings.add(scope, Risk::Destructive, "ip:unknown-verb", "what is done is not known", None);
     };
-    let verb = VERBS.iter().find(|verb| verb.starts_with(first)).copied().unwrap_or("");
+    let verb =
+        scope.tables().members(ListName::IpVerbs).iter().find(|verb| verb.starts_with(first)).copied().unwrap_or("");
     // `s` is the first of set and show that the object has.
     let verb = match (verb, object) {
         ("save", "link" | "tunnel" | "tuntap" | "token" | "netconf") if "set".starts_with(first) => "set",
         (verb, _) => verb,
     };
-    match verb {
-        "list" | "lst" | "show" | "get" | "help" | "save" | "showdump" | "afstats" | "xstats" | "metrics" => {}
-        "add" | "append" | "prepend" if words.iter().any(|word| matches!(word, Some("prohibit" | "blackhole"))) => {
-            findings.add(scope, Risk::Destructive, format!("ip:{object}-{verb}"), "refuses what it matches", None);
-        }
-        "add" | "append" | "prepend" | "test" => {
-            findings.add(scope, Risk::ConfigMutation, format!("ip:{object}-{verb}"), "changes the network", None);
-        }
-        "change" | "replace" | "set" | "property" => {
-            let down =
-                words.contains(&Some("down")) || words.contains(&Some("netns")) || words.contains(&Some("nomaster"));
-            let lost = down || (matches!(object, "route") && words.contains(&Some("default")));
-            let risk =
-                if lost && (scope.locus() == Locus::Host || down) { Risk::Destructive } else { Risk::ConfigMutation };
-            findings.add(scope, risk, format!("ip:{object}-{verb}"), "changes the network", None);
-        }
-        "" if object == "link" || words.contains(&Some("dev")) => {}
-        _ => findings.add(
-            scope,
-            Risk::Destructive,
-            format!("ip:{object}-{verb}"),
-            "may cut the way to this system",
-            Some("add the new address or route before removing the old one"),
-        ),
+    let is_in = |list: ListName| scope.tables().lists(list, verb);
+    let holds = |list: ListName| words.iter().flatten().any(|word| scope.tables().lists(list, word));
+    let code = format!("ip:{object}-{verb}");
+    if is_in(ListName::IpReads) || verb.is_empty() && (object == "link" || words.contains(&Some("dev"))) {
+        return;
     }
+    if is_in(ListName::IpAdds) {
+        let refuses = verb != "test" && holds(ListName::IpRefuses);
+        let (risk, message) = if refuses {
+            (Risk::Destructive, "refuses what it matches")
+        } else {
+            (Risk::ConfigMutation, "changes the network")
+        };
+        return findings.add(scope, risk, code, message, None);
+    }
+    if is_in(ListName::IpSets) {
+        let default_route = object == "route" && words.contains(&Some("default")) && scope.locus() == Locus::Host;
+        let cuts = holds(ListName::IpCuts) || default_route;
+        let risk = if cuts { Risk::Destructive } else { Risk::ConfigMutation };
+        return findings.add(scope, risk, code, "changes the network", None);
+    }
+    let hint = "add the new address or route before removing the old one";
+    findings.add(scope, Risk::Destructive, code, "may cut the way to this system", Some(hint));
 }

@@ -1,7 +1,8 @@
-//! What commands do, by the rules of the tables.
+//! Commands: which one an argument vector names, its entry in the tables, and what it does by the rule of that entry.
 //!
 //! Most commands are judged by the general rule. Languages, expressions and builtins of the shell have rules of their
-//! own; a rule judges one command. Files are named after the table family that uses them.
+//! own; a rule judges one command. A command may run another one, so rules come back to [`judge_argv`]. Files are named
+//! after the table family that uses them.
 
 mod apt;
 mod awk;
@@ -26,6 +27,7 @@ mod packages;
 mod proxmox;
 mod raid;
 mod redis;
+mod request;
 mod sed;
 mod shell;
 mod shells;
@@ -37,17 +39,99 @@ mod target;
 mod text;
 mod wrappers;
 
-pub use suspect::program as suspect_program;
-
 use crate::{
-    context::{Findings, Scope},
+    Risk,
+    context::{Findings, Scope, Shell},
+    facts::{guests, paths},
     invocation::Invocation,
     tables::{CallRule, Entry, Rule, ValueRule, WordRule},
-    words::Word,
+    words::{Value, Word, output},
 };
 
+/// The most commands that run one another (`sudo timeout nice …`).
+const MAX_WRAPPERS: usize = 10;
+
+/// Judges the command that this argument vector names.
+pub fn judge_argv(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    let Some(head) = argv.first() else { return };
+    if !findings.count_command(scope) {
+        return;
+    }
+    if scope.wrappers() > MAX_WRAPPERS {
+        return findings.not_understood(scope, "shell:too-complex", "more wrappers than anybody needs", None);
+    }
+    let mut inner = scope.wrapped();
+    judge_by_head(head, argv, &mut inner, findings);
+    scope.continue_after(inner);
+}
+
+fn judge_by_head(head: &Word<'_>, argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    if let Some(guest) = guests::of_command(argv) {
+        findings.name_processes([guest.clone()]);
+        findings.name_guests([guest]);
+    }
+    let makes_option = |word: &Word<'_>| word.brace && (word.text.starts_with('-') || word.value != Value::Known);
+    if head.brace || argv.iter().any(makes_option) {
+        findings.add(scope, Risk::Destructive, "shell:computed-option", "a brace expansion makes an option", None);
+    }
+    let Some(text) = head.literal().filter(|_| !head.expanded && !head.glob) else {
+        return findings.add(
+            scope,
+            Risk::Destructive,
+            "shell:computed-command",
+            "which command runs is not known",
+            Some("name the command literally"),
+        );
+    };
+    let beyond_ascii = |word: &Word<'_>| word.text.starts_with('-') && !word.text.replace(output::PLAIN, "").is_ascii();
+    if !text.is_ascii() || argv.iter().any(beyond_ascii) {
+        return findings.add(
+            scope,
+            Risk::Destructive,
+            "shell:lookalike",
+            "a command or option with letters beyond ASCII",
+            None,
+        );
+    }
+    match paths::command_name(text, scope.tables()) {
+        Some(name) => judge_by_name(&name, argv, scope, findings),
+        None => judge_program_file(text, argv, scope, findings),
+    }
+}
+
+fn judge_by_name(name: &str, argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    let tables = scope.tables();
+    if let Some(entry) = tables.command(name) {
+        return judge_by_entry(entry, argv, scope, findings);
+    }
+    if let Some((entry, words)) = git_program(name, argv, tables.command("git")) {
+        return judge_by_entry(entry, &words, scope, findings);
+    }
+    findings.add(scope, Risk::ConfigMutation, format!("{name}:unknown"), format!("{name} is not in the tables"), None);
+    suspect::program(name, argv, scope, findings);
+}
+
+/// `git-clean -n` is `git clean -n`.
+fn git_program<'e, 'w>(
+    name: &'w str,
+    argv: &'w [Word<'_>],
+    git: Option<&'e Entry>,
+) -> Option<(&'e Entry, Vec<Word<'w>>)> {
+    let verb = name.strip_prefix("git-")?;
+    let mut words = vec![Word::known("git"), Word::known(verb)];
+    words.extend(argv[1..].iter().map(Word::borrow));
+    Some((git?, words))
+}
+
+/// A file that is executed: what is in it is not known.
+fn judge_program_file(path: &str, argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    let risk = if scope.on_host() { Risk::Destructive } else { Risk::ConfigMutation };
+    findings.add(scope, risk, "shell:program-file", format!("{path} is code that is not known"), None);
+    suspect::program(path.rsplit('/').next().unwrap_or(path), argv, scope, findings);
+}
+
 /// Judges a command by its entry in the tables.
-pub fn judge_command(entry: &Entry, argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+fn judge_by_entry(entry: &Entry, argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
     if let Some(Rule::Words(rule)) = entry.form.rule
         && judge_words(rule, argv, scope, findings)
     {
@@ -83,6 +167,7 @@ pub(crate) fn judge_words(rule: WordRule, argv: &[Word<'_>], scope: &mut Scope, 
         WordRule::Ip => ip::ip(argv, scope, findings),
         WordRule::Flock => return wrappers::flock(argv, scope, findings),
         WordRule::Su => wrappers::su(argv, scope, findings),
+        WordRule::Runuser => wrappers::runuser(argv, scope, findings),
         WordRule::Dd => coreutils::dd(argv, scope, findings),
         WordRule::Tar => return storage::tar(argv, scope, findings),
     }
@@ -92,29 +177,30 @@ pub(crate) fn judge_words(rule: WordRule, argv: &[Word<'_>], scope: &mut Scope, 
 /// Judges a command whose options and operands are told apart.
 fn judge_call(rule: CallRule, call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
     match rule {
-        CallRule::Shell => shells::shell(call, scope, findings),
+        CallRule::Shell => shells::shell(call, Shell::Sh, scope, findings),
+        CallRule::Bash => shells::shell(call, Shell::Bash, scope, findings),
         CallRule::Source => shells::source(call, scope, findings),
         CallRule::Xargs => wrappers::xargs(call, scope, findings),
         CallRule::Sed => sed::sed(call, scope, findings),
         CallRule::Awk => awk::awk(call, scope, findings),
-        CallRule::Interpreter => {
-            if !interpreters::php_console(call, scope, findings) {
-                interpreters::interpreter(call, scope, findings);
-            }
-        }
+        CallRule::Interpreter => interpreters::interpreter(call, scope, findings),
+        CallRule::Php => interpreters::php(call, scope, findings),
         CallRule::Fetch => fetch::fetch(call, scope, findings),
+        CallRule::Download => fetch::download(call, scope, findings),
         CallRule::Move => coreutils::move_files(call, scope, findings),
         CallRule::Truncating => coreutils::truncating(call, scope, findings),
+        CallRule::Link => coreutils::link(call, scope, findings),
+        CallRule::RecursiveAcl => coreutils::recursive_acl(call, scope, findings),
         CallRule::RecursiveMode => coreutils::recursive_mode(call, scope, findings),
         CallRule::Pager => text::pager(call, scope, findings),
         CallRule::Script => wrappers::script(call, scope, findings),
         CallRule::Interval => system::interval(call, scope, findings),
         CallRule::Sql => databases::sql(call, scope, findings),
+        CallRule::Sqlite => databases::sqlite(call, scope, findings),
         CallRule::Redis => redis::redis(call, scope, findings),
         CallRule::CopyAway => network::copy_away(call, scope, findings),
         CallRule::SClient => network::s_client(call, scope, findings),
         CallRule::Umount => storage::umount(call, scope, findings),
-        CallRule::Parted => storage::parted(call, scope, findings),
         CallRule::Git => development::git(call, scope, findings),
         CallRule::Mount => storage::mount(call, scope, findings),
         CallRule::DockerCp => containers::docker_cp(call, scope, findings),
@@ -122,7 +208,6 @@ fn judge_call(rule: CallRule, call: &Invocation<'_, '_, '_>, scope: &mut Scope, 
         CallRule::Service => systemd::service(call, scope, findings),
         CallRule::Sysctl => systemd::sysctl(call, scope, findings),
         CallRule::Ping => network::ping(call, scope, findings),
-        CallRule::NetTool => network::net_tool(call, scope, findings),
         CallRule::Rsync => network::rsync(call, scope, findings),
         CallRule::DockerInspect => containers::docker_inspect(call, scope, findings),
         CallRule::OneCommand => orchestration::one_command(call, scope, findings),
@@ -135,6 +220,8 @@ fn judge_call(rule: CallRule, call: &Invocation<'_, '_, '_>, scope: &mut Scope, 
         CallRule::QmGuestCmd => proxmox::guest_command(call, scope, findings),
         CallRule::Firewall => firewall::firewall(call, scope, findings),
         CallRule::Raid => raid::raid(call, scope, findings),
+        CallRule::Megacli => raid::megacli(call, scope, findings),
+        CallRule::Ssacli => raid::ssacli(call, scope, findings),
         CallRule::SendsInput => target::sends_input(call, scope, findings),
     }
 }
@@ -150,8 +237,8 @@ fn judge_value(
     match rule {
         ValueRule::SshOption => network::ssh_option(word, scope, findings),
         ValueRule::AptOption => apt::option(word, scope, findings),
-        ValueRule::Header => fetch::header(word, scope, findings),
-        ValueRule::Socket => fetch::socket(word, scope, findings),
+        ValueRule::Header => request::header(word, scope, findings),
+        ValueRule::Socket => request::socket(word, scope, findings),
         ValueRule::Bind => containers::bind(word, scope, findings),
         ValueRule::RunProperty => systemd::run_property(word, scope, findings),
         ValueRule::RunEnvironment => systemd::run_environment(word, scope, findings),
@@ -178,6 +265,7 @@ fn judge_value(
         ValueRule::Jump => network::jump(word, scope, findings),
         ValueRule::Peer => orchestration::peer(call, word, scope, findings),
         ValueRule::Archive => target::archive(call, word, scope, findings),
+        ValueRule::ArchiveAnywhere => target::archive_anywhere(call, word, scope, findings),
         ValueRule::Checkpoint => target::checkpoint(word, scope, findings),
         ValueRule::DdOperand => target::dd_operand(call, word, scope, findings),
         ValueRule::Growth => target::growth(call, word, scope, findings),

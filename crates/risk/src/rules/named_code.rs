@@ -6,6 +6,7 @@ use crate::{
     context::{Findings, Scope, Shell},
     facts::paths,
     invocation::Invocation,
+    tables::ListName,
     words::{Value, Word},
 };
 
@@ -31,7 +32,7 @@ pub fn format(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, fin
 
 /// What `pandoc` is given: a document, or the word that makes it an interpreter or a server.
 pub fn document(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    if word.value > Value::KnownPrefix || matches!(&*word.text, "lua" | "server") {
+    if word.value > Value::KnownPrefix || scope.tables().lists(ListName::DocumentPrograms, &word.text) {
         return named_code(call, word, scope, findings);
     }
     access::reads(word, scope, findings);
@@ -39,10 +40,10 @@ pub fn document(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, f
 
 /// A picture of ImageMagick: before a colon stands the name of what reads it, and some execute what they read.
 pub fn picture(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    const PLAIN: &[&str] = &["png", "jpg", "jpeg", "gif", "tif", "tiff", "bmp", "webp", "heic", "avif", "raw", "pdf"];
     let text = word.text.as_ref();
     let reader = text.split_once(':').map(|(reader, _)| reader).filter(|reader| !reader.contains('/'));
-    let plain = reader.is_none_or(|reader| PLAIN.contains(&reader.to_ascii_lowercase().as_str()));
+    let plain =
+        reader.is_none_or(|reader| scope.tables().lists(ListName::PictureFormats, &reader.to_ascii_lowercase()));
     if !plain || text.starts_with(['|', '@']) {
         return named_code(call, word, scope, findings);
     }
@@ -51,19 +52,7 @@ pub fn picture(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, fi
 
 /// `set -o NAME` of a shell: names that load nothing and change no meaning.
 pub fn shell_option(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    const HARMLESS: &[&str] = &[
-        "pipefail",
-        "errexit",
-        "nounset",
-        "xtrace",
-        "noglob",
-        "noclobber",
-        "posix",
-        "verbose",
-        "errtrace",
-        "functrace",
-    ];
-    if !word.literal().is_some_and(|name| HARMLESS.contains(&name)) {
+    if !word.literal().is_some_and(|name| scope.tables().lists(ListName::ShellOptions, name)) {
         findings.add(
             scope,
             Risk::ConfigMutation,
@@ -111,48 +100,8 @@ pub fn git_source(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
 
 /// The name of a setting of `git config`: some hold a program that git runs later.
 pub fn git_setting(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    const CODE: &[&str] = &[
-        "alias.",
-        "pager.",
-        "filter.",
-        "include.",
-        "includeif.",
-        "protocol.",
-        "credential.",
-        "difftool.",
-        "mergetool.",
-        "browser.",
-        "man.",
-        "trailer.",
-        "gpg.",
-        "uploadpack.",
-        "receive.",
-        "url.",
-        "hook.",
-        "sendemail.",
-    ];
-    const CODE_ENDING: &[&str] = &[
-        "pager",
-        "editor",
-        "command",
-        "hookspath",
-        "fsmonitor",
-        "gitproxy",
-        "askpass",
-        "external",
-        "textconv",
-        "driver",
-        "browser",
-        "templatedir",
-        "uploadpack",
-        "receivepack",
-        "vcs",
-        "alternaterefscommand",
-        "worktree",
-        "update",
-    ];
     let name = word.text.to_ascii_lowercase();
-    let code = CODE.iter().any(|begin| name.starts_with(begin)) || CODE_ENDING.iter().any(|end| name.ends_with(end));
+    let code = scope.tables().lists(ListName::GitCodeSettings, &name);
     // With one operand it only shows the setting.
     if call.operands.len() > 1 && (code || word.value != Value::Known) {
         let message = format!("{} decides what code git runs", word.shown());

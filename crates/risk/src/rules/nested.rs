@@ -2,9 +2,10 @@
 //!
 //! Owns the change of place and shell; must not know any single command.
 
+use super::judge_argv;
 use crate::{
     Risk, access,
-    context::{Findings, Scope, Script, Shell, run_command, run_script},
+    context::{Findings, Scope, Script, Shell},
     invocation::Invocation,
     tables::{Kind, Style},
     words::{Input, Value, Word},
@@ -35,6 +36,13 @@ pub fn command(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut 
     if call.form().wrapper.same_shell {
         scope.continue_after(inner);
     }
+}
+
+/// Judges a command that the present one runs in a process of its own; reasons show the inner one.
+pub fn own_process(words: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
+    let mut inner = scope.showing(words);
+    findings.shows(&inner);
+    judge_argv(words, &mut inner, findings);
 }
 
 /// The scope of what runs at a place that the table names; the same place without one.
@@ -104,7 +112,7 @@ fn wrapped(call: &Invocation<'_, '_, '_>, words: &[Word<'_>], scope: &mut Scope,
     if wrapper.time_limit && sets_limit(call, words.len()) {
         inner = inner.time_limited();
     }
-    run_command(words, &mut inner, findings);
+    judge_argv(words, &mut inner, findings);
     scope.continue_after(inner);
 }
 
@@ -147,5 +155,5 @@ pub fn computed_code(name: &str, scope: &Scope, findings: &mut Findings) {
 
 /// Judges a text that a shell reads, without parameters.
 pub fn script(text: &str, shell: Shell, scope: &mut Scope, findings: &mut Findings) {
-    run_script(Script { text, shell, arguments: Vec::new() }, scope, findings);
+    findings.judge_script(Script { text, shell, arguments: Vec::new() }, scope);
 }

@@ -1,4 +1,4 @@
-//! Old network tools, `ping`, copies to other systems, and options of ssh.
+//! `ping`, copies to other systems, and options of ssh.
 
 use super::{general::*, target};
 use crate::{
@@ -15,74 +15,9 @@ pub fn ping(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fin
     if call.has("f") {
         findings.add(scope, Risk::ConfigMutation, "ping:flood", "floods the network", None);
     }
-    if call.name != "fping" && !call.has("c") && !call.has("w") && !call.has("V") {
+    if !call.has("c") && !call.has("w") && !call.has("V") {
         findings.does_not_end(scope);
         findings.add(scope, Risk::ReadOnly, "ping:unbounded", "does not end by itself", Some("use ping -c 3"));
-    }
-}
-
-/// What the driver or the card does with packets, which the inverse command takes back and which keeps the link.
-const ETHTOOL_CHANGES: &[&str] =
-    &["-K", "--features", "--offload", "-C", "--coalesce", "-p", "--identify", "--set-eee", "--set-priv-flags"];
-
-/// Whether `ethtool` only sets what keeps the link: features, or `-s DEVICE wol g`.
-fn keeps_the_link(argv: &[Word<'_>]) -> bool {
-    let [_, action, _device, settings @ ..] = argv else { return false };
-    let known = action.value == Value::Known && settings.iter().all(|word| word.value == Value::Known);
-    let sets = |name: &str| matches!(name, "wol" | "sopass" | "msglvl");
-    let change = matches!(&*action.text, "-s" | "--change");
-    known
-        && !settings.is_empty()
-        && (ETHTOOL_CHANGES.contains(&&*action.text)
-            || change && settings.chunks(2).all(|pair| pair.len() == 2 && sets(&pair[0].text)))
-}
-
-/// Old network tools: listing is harmless, setting may cut the way.
-pub fn net_tool(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Findings) {
-    let words: Vec<&str> = call.argv[1..].iter().map(|word| word.text.as_ref()).collect();
-    let reads = |word: &&str| scope.tables().lists(ListName::EthtoolReads, word);
-    // `ethtool` knows by its first word what it does; the others only name what it reads.
-    if call.name == "ethtool" && words.first().is_some_and(reads) && call.argv[1].value == Value::Known {
-        return;
-    }
-    if call.name == "ethtool" && keeps_the_link(call.argv) {
-        let message = "changes a setting of a network card";
-        return findings.add(scope, Risk::ConfigMutation, "ethtool:setting", message, None);
-    }
-    let harmless = match call.name {
-        "arp" => words.iter().all(|word| matches!(*word, "-a" | "-n" | "-e" | "-an" | "-v")),
-        "route" => words.iter().all(|word| matches!(*word, "-n" | "-e" | "-ee" | "-v" | "-6")),
-        "ifconfig" | "iwconfig" => words.len() <= 1 && words.iter().all(|word| !word.contains('=')),
-        "ethtool" => words.len() == 1 && !words[0].starts_with('-'),
-        "bridge" | "tc" => {
-            let named: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-            // Not every beginning: `bridge link s` sets, `tc qdisc l` links.
-            let lists =
-                matches!(named.get(1), None | Some(&("show" | "sho" | "sh" | "list" | "lis" | "ls" | "lst" | "help")));
-            lists && !named.first().is_some_and(|object| "monitor".starts_with(object))
-        }
-        "iw" => matches!(
-            words.as_slice(),
-            ["dev" | "list" | "phy" | "features" | "commands" | "help" | "--version"]
-                | ["reg", "get"]
-                | ["phy", _, "info" | "channels"]
-                | ["phy", _, "reg", "get"]
-                | [_, "info" | "link"]
-                | [_, "station" | "scan" | "survey" | "mpath", "dump"]
-                | ["dev", _, "info" | "link"]
-                | ["dev", _, "get", "power_save"]
-                | ["dev", _, "station" | "scan" | "survey" | "mpath", "dump"]
-                | ["dev", _, "station", "get", _]
-        ),
-        "mii-tool" => words.iter().all(|word| !word.starts_with('-') || matches!(*word, "-v" | "-vv" | "--verbose")),
-        "vconfig" => words.is_empty(),
-        "brctl" => words.first().is_some_and(|word| word.starts_with("show")),
-        _ => false,
-    };
-    let batch = words.iter().any(|word| word.starts_with("-b") && (*word == "-b" || !"-brief".starts_with(word)));
-    let known = !batch && call.argv.iter().all(|word| word.value == Value::Known);
-    if !(harmless && known) {
-        findings.add(scope, Risk::Destructive, format!("{}:change", call.name), "may cut the way to this system", None);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     Risk,
     context::{Findings, Scope},
     invocation::Invocation,
+    tables::ListName,
     words::{Value, Word},
 };
 
@@ -18,12 +19,12 @@ pub fn hypervisor(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
 
 /// A line for a router's shell: `show` asks.
 pub fn router_line(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    let risk = match word.literal().and_then(|text| text.split_whitespace().next()) {
-        Some("show" | "sh" | "sho" | "ping" | "traceroute" | "exit" | "end") => return,
-        Some("configure" | "conf" | "write" | "wr" | "router" | "interface" | "ip" | "neighbor" | "exit-vrf") => {
-            Risk::ConfigMutation
-        }
-        _ => Risk::Destructive,
+    let first = word.literal().and_then(|text| text.split_whitespace().next());
+    let is_in = |list: ListName| first.is_some_and(|first| scope.tables().lists(list, first));
+    let risk = match () {
+        () if is_in(ListName::RouterReads) => return,
+        () if is_in(ListName::RouterChanges) => Risk::ConfigMutation,
+        () => Risk::Destructive,
     };
     findings.add(scope, risk, "vtysh:line", format!("{} is not known to change nothing", word.shown()), None);
 }
@@ -31,7 +32,10 @@ pub fn router_line(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
 /// A command of a router's own shell: `show …` only shows.
 pub fn show(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     let verb = word.text.split_whitespace().next().unwrap_or("");
-    if word.value != Value::Known || !matches!(verb, "show" | "sh" | "sho") || word.text.contains(['>', '\n', ';']) {
+    if word.value != Value::Known
+        || !scope.tables().lists(ListName::RouterShows, verb)
+        || word.text.contains(['>', '\n', ';'])
+    {
         findings.add(
             scope,
             Risk::Destructive,

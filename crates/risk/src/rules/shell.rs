@@ -3,7 +3,7 @@
 use super::nested;
 use crate::{
     Risk, access,
-    context::{Findings, Scope, run_shown},
+    context::{Findings, Scope},
     evaluation,
     facts::environment,
     words::{Binding, Input, Value, Word, is_name},
@@ -232,7 +232,7 @@ pub fn exec(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
     if rest[0].text.starts_with('-') {
         return findings.add(scope, Risk::Destructive, "exec:option", "runs a program under another name", None);
     }
-    run_shown(rest, scope, findings);
+    nested::own_process(rest, scope, findings);
 }
 
 /// `let`: arithmetic.

@@ -3,15 +3,14 @@
 use super::{general::*, nested, suspect};
 use crate::{
     Locus, Risk,
-    context::{Findings, Scope, Script, Shell, parameter, run_script},
+    context::{Findings, Scope, Script, Shell, parameter},
     invocation::Invocation,
     tables::ListName,
     words::{Input, Value, Word},
 };
 
 /// `sh -c CODE`, `bash FILE`, `bash` with code on its standard input.
-pub fn shell(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
-    let shell = if call.argv[0].text.ends_with("bash") { Shell::Bash } else { Shell::Sh };
+pub fn shell(call: &Invocation<'_, '_, '_>, shell: Shell, scope: &mut Scope, findings: &mut Findings) {
     general(call, scope, findings);
     if call.has("--version") || call.has("--help") {
         return;
@@ -28,7 +27,7 @@ pub fn shell(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fi
             Some(code) => match code.literal() {
                 Some(text) => {
                     let arguments = call.operands[1..].iter().map(parameter).collect();
-                    run_script(Script { text, shell, arguments }, scope, findings);
+                    findings.judge_script(Script { text, shell, arguments }, scope);
                 }
                 None => nested::computed_code(call.name, scope, findings),
             },

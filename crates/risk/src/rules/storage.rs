@@ -1,9 +1,9 @@
 //! Mounts, partitions, archives and file systems.
 
-use super::general::*;
+use super::{general::*, judge_argv};
 use crate::{
     Risk,
-    context::{Findings, Scope, run_command},
+    context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
     tables::ListName,
@@ -28,7 +28,7 @@ pub fn tar(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) -> boo
         }
     }
     words.extend(values.map(Word::borrow));
-    run_command(&words, scope, findings);
+    judge_argv(&words, scope, findings);
     true
 }
 
@@ -62,41 +62,6 @@ pub fn umount(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut F
         {
             findings.add(scope, Risk::Destructive, "umount:system", format!("takes {} away", target.shown()), None);
         }
-    }
-}
-
-/// `parted DEVICE print`.
-pub fn parted(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
-    let prints = call.operands.len() > 1
-        && call.unlisted.is_empty()
-        && call.operands.iter().skip(1).all(|word| {
-            matches!(
-                word.literal(),
-                Some(
-                    "print"
-                        | "free"
-                        | "all"
-                        | "list"
-                        | "devices"
-                        | "unit"
-                        | "s"
-                        | "B"
-                        | "MiB"
-                        | "GiB"
-                        | "GB"
-                        | "MB"
-                        | "TB"
-                        | "TiB"
-                        | "KiB"
-                        | "%"
-                        | ";"
-                        | "quit"
-                )
-            )
-        })
-        && call.operands[1..].iter().any(|word| word.is("print"));
-    if !prints {
-        general(call, scope, findings);
     }
 }
 

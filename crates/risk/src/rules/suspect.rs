@@ -1,8 +1,9 @@
 //! Programs that are not known: what they may lose or run, by the words that they are given.
 
+use super::judge_argv;
 use crate::{
     Risk,
-    context::{Findings, Scope, Script, run_command, run_script},
+    context::{Findings, Scope, Script},
     facts::suspicion,
     words::Word,
 };
@@ -30,9 +31,9 @@ fn wrapper(name: &str, argv: &[Word<'_>], scope: &Scope, findings: &mut Findings
     match words[0].literal().filter(|text| text.contains(' ')) {
         Some(text) => {
             let script = Script { text, shell: scope.shell(), arguments: Vec::new() };
-            run_script(script, &mut unrelated, &mut inner);
+            inner.judge_script(script, &mut unrelated);
         }
-        None => run_command(words, &mut unrelated, &mut inner),
+        None => judge_argv(words, &mut unrelated, &mut inner),
     }
     if inner.risk() == Risk::Destructive {
         inner.into_affected().into_iter().for_each(|affected| findings.affects(affected));

@@ -16,7 +16,8 @@ pub fn kill(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
     let signal = match targets.first().and_then(Word::literal) {
         Some("-l" | "-L" | "--list" | "--table" | "--help" | "--version") => return,
         Some("-s" | "--signal" | "-n") => {
-            let signal = targets.get(1).and_then(Word::literal).unwrap_or("").to_owned();
+            // A signal that is not known may be the worst.
+            let signal = targets.get(1).and_then(Word::literal).unwrap_or("KILL").to_owned();
             targets = targets.get(2..).unwrap_or(&[]);
             signal
         }

@@ -6,6 +6,7 @@ use crate::{
     context::{Findings, Scope},
     facts::paths,
     invocation::Invocation,
+    tables::ListName,
     words::{Input, Value, Word},
 };
 
@@ -16,7 +17,18 @@ pub fn archive(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, fi
     if word.is("-") || word.value >= Value::ScriptValue {
         return;
     }
-    if word.text.contains(':') && !word.text.starts_with(['/', '.']) && matches!(call.entry.name, "tar" | "cpio") {
+    let reads = ["t", "--list", "x", "--extract", "--get", "d", "--diff", "--compare", "i"];
+    if reads.iter().any(|name| call.has(name)) {
+        access::reads(word, scope, findings);
+    } else {
+        access::writes(word, call.name, scope, findings);
+    }
+}
+
+/// The archive of `tar` or `cpio`, which may lie on another system: `host:file`.
+pub fn archive_anywhere(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    let elsewhere = word.text.contains(':') && !word.text.starts_with(['/', '.']);
+    if elsewhere && word.value < Value::ScriptValue {
         let host = word.text.split(':').next().unwrap_or("").rsplit('@').next().unwrap_or("").to_owned();
         findings.affects_host(Some(&Word::known(host)));
         return findings.add(
@@ -27,18 +39,13 @@ pub fn archive(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, fi
             Some("add --force-local when the name of the file holds a colon"),
         );
     }
-    let reads = ["t", "--list", "x", "--extract", "--get", "d", "--diff", "--compare", "i"];
-    if reads.iter().any(|name| call.has(name)) {
-        access::reads(word, scope, findings);
-    } else {
-        access::writes(word, call.name, scope, findings);
-    }
+    archive(call, word, scope, findings);
 }
 
 /// `tar --checkpoint-action`: all but what shows something or waits executes it.
 pub fn checkpoint(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     let action = word.literal().map(|text| text.split('=').next().unwrap_or(text));
-    if !matches!(action, Some("dot" | "." | "bell" | "echo" | "ttyout" | "totals" | "sleep")) {
+    if !action.is_some_and(|action| scope.tables().lists(ListName::CheckpointActions, action)) {
         findings.add(scope, Risk::Destructive, "tar:checkpoint", "a checkpoint may execute something", None);
     }
 }

@@ -3,9 +3,10 @@
 use super::{general::*, nested};
 use crate::{
     Risk, access,
-    context::{Findings, Scope, Shell, run_shown},
+    context::{Findings, Scope, Shell},
     facts::environment,
     invocation::Invocation,
+    tables::ListName,
     words::{Input, Value, Word},
 };
 
@@ -37,7 +38,7 @@ pub fn xargs(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Fi
     }
     let keeps_input = call.has("a") || call.has("--arg-file") || call.has("o") || call.has("--open-tty");
     let inner = scope.reading(if keeps_input { Input::Opaque } else { Input::Closed });
-    run_shown(&words, &inner.with_placeholder(mark.as_deref()), findings);
+    nested::own_process(&words, &inner.with_placeholder(mark.as_deref()), findings);
 }
 
 /// `flock FILE -c CODE`; false when the table can go on with `flock FILE COMMAND`.
@@ -53,8 +54,19 @@ pub fn flock(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) -> b
     true
 }
 
-/// `su [-] [USER] -c CODE`, `runuser -u USER [--] COMMAND`.
+/// `su [-] [USER] -c CODE`.
 pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    as_user(argv, false, scope, findings);
+}
+
+/// `runuser [-] [USER] -c CODE`, `runuser -u USER [--] COMMAND`.
+pub fn runuser(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    as_user(argv, true, scope, findings);
+}
+
+fn as_user(argv: &[Word<'_>], takes_user_option: bool, scope: &mut Scope, findings: &mut Findings) {
+    let is_plain_shell =
+        |word: &Word<'_>| word.literal().is_some_and(|text| scope.tables().lists(ListName::SuShells, text));
     let mut code = None;
     let mut at = 1;
     let mut operands = 0;
@@ -66,7 +78,7 @@ pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
                 at += 1;
             }
             Some("-s" | "--shell") if argv.get(at).is_some_and(is_plain_shell) => at += 1,
-            Some("-u" | "--user" | "-g" | "--group") if operands == 0 && argv[0].text.ends_with("runuser") => {
+            Some("-u" | "--user" | "-g" | "--group") if operands == 0 && takes_user_option => {
                 at += 1;
                 operands = 2;
             }
@@ -89,7 +101,7 @@ pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
     match (code, argv.get(at..).filter(|rest| !rest.is_empty())) {
         (Some(code), None) => nested::word(code, Shell::Sh, "su", scope, findings),
         (None, Some(rest)) if operands == 2 => {
-            run_shown(rest, scope, findings);
+            nested::own_process(rest, scope, findings);
         }
         _ => {
             findings.needs_a_person();
@@ -102,10 +114,6 @@ pub fn su(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
             );
         }
     }
-}
-
-fn is_plain_shell(word: &Word<'_>) -> bool {
-    matches!(word.literal(), Some("/bin/sh" | "/bin/bash" | "/usr/bin/bash" | "/usr/bin/sh" | "sh" | "bash"))
 }
 
 /// `script -c COMMAND FILE`: what it runs goes on after the terminal is gone.

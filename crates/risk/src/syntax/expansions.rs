@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use rable::{Node, NodeKind};
 
-use super::{guard::Refusal, parts, script, walk};
+use super::{guard::Refusal, judge_node, parts, script};
 use crate::{
     Risk, access,
     context::{Findings, MAX_DEPTH, Scope},
@@ -54,7 +54,7 @@ pub fn judge_expansions(expansions: Expansions<'_>, scope: &mut Scope, findings:
             Substitution::Command | Substitution::ReadFrom => Input::Closed,
         };
         parts::subshell(scope.in_a_substitution(input), findings, |scope, findings| {
-            walk::judge_node(command, scope, findings);
+            judge_node(command, scope, findings);
         });
     }
     for name in expansions.assigned {
@@ -94,7 +94,7 @@ pub fn fragment(raw: &str, scope: &mut Scope, findings: &mut Findings) {
             NodeKind::Command { words: nodes, .. } => {
                 words(nodes, &mut inner, findings);
             }
-            _ => walk::judge_node(node, &mut inner, findings),
+            _ => judge_node(node, &mut inner, findings),
         }
     }
     scope.continue_after(inner);

@@ -6,21 +6,19 @@ use std::rc::Rc;
 
 use rable::Node;
 
-use super::{scan, walk};
+use super::{judge_node, scan};
 use crate::{
     Risk,
     context::{Findings, Function, MAX_DEPTH, Scope, parameter},
-    words::output,
+    tables::ListName,
     words::{Input, Word},
 };
 
-/// Tables of commands of which other parts of the judgement know what they print or run.
-const RELIED_ON: &[&str] = &["shell", "coreutils", "text", "wrappers", "interpreters", "network"];
-
 /// `name() { body; }`
 pub fn define(name: &str, body: &Node, scope: &mut Scope, findings: &mut Findings) {
-    let relied_on = scope.tables().command(name).is_some_and(|entry| RELIED_ON.contains(&entry.table));
-    let relied_on = relied_on || output::ALSO_RELIED_ON.contains(&name);
+    let tables = scope.tables();
+    let relied_on = tables.knows_output_of(name)
+        || tables.command(name).is_some_and(|entry| tables.lists(ListName::ReliedOnTables, entry.table));
     if relied_on || scope.state().functions().iter().any(|function| *function.name == *name) {
         findings.add(
             scope,
@@ -72,7 +70,7 @@ fn call(function: &Function, arguments: Option<&[Word<'_>]>, scope: &mut Scope, 
         }
         None => inner.state_mut().forget_variables(),
     }
-    walk::judge_node(&function.body, &mut inner, findings);
+    judge_node(&function.body, &mut inner, findings);
     scope.continue_after(inner);
     scope.state_mut().return_to(&caller);
 }

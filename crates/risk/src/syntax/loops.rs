@@ -2,7 +2,7 @@
 
 use rable::{Node, NodeKind};
 
-use super::{condition, expansions, parts, scan, walk};
+use super::{condition, expansions, judge_node, parts, scan};
 use crate::{
     Risk,
     context::{Findings, Scope},
@@ -27,8 +27,8 @@ pub fn repeated(condition: &Node, body: &Node, scope: &mut Scope, findings: &mut
             Some("use a bounded loop: for i in 1 2 3; do …; sleep 2; done"),
         );
     }
-    walk::judge_node(condition, scope, findings);
-    parts::conditional(scope, findings, |scope, findings| walk::judge_node(body, scope, findings));
+    judge_node(condition, scope, findings);
+    parts::conditional(scope, findings, |scope, findings| judge_node(body, scope, findings));
 }
 
 /// `for NAME in WORDS`.
@@ -45,7 +45,7 @@ pub fn for_loop(var: &str, words: Option<&[Node]>, body: &Node, scope: &mut Scop
     } else {
         let binding = loop_binding(words.unwrap_or(&[]), &values, scope);
         scope.bind(var, binding);
-        parts::conditional(scope, findings, |scope, findings| walk::judge_node(body, scope, findings));
+        parts::conditional(scope, findings, |scope, findings| judge_node(body, scope, findings));
     }
     scope.bind(var, Binding::ScriptValue);
 }
@@ -55,7 +55,7 @@ fn each_round(var: &str, values: &[Word<'_>], body: &Node, scope: &mut Scope, fi
     let mut inner = scope.deeper();
     for value in values {
         inner.bind(var, Binding::Text(value.text.as_ref().into()));
-        parts::conditional(&mut inner, findings, |scope, findings| walk::judge_node(body, scope, findings));
+        parts::conditional(&mut inner, findings, |scope, findings| judge_node(body, scope, findings));
         if findings.risk_so_far() == Risk::Destructive && !findings.count_command(&inner) {
             break;
         }
@@ -101,7 +101,7 @@ pub fn arithmetic_loop(expressions: [&String; 3], body: &Node, scope: &mut Scope
     }
     condition::arithmetic_command(&text, scope, findings);
     scan::forget(scope, &[body]);
-    parts::conditional(scope, findings, |scope, findings| walk::judge_node(body, scope, findings));
+    parts::conditional(scope, findings, |scope, findings| judge_node(body, scope, findings));
 }
 
 /// The text before the first pattern character.

@@ -12,6 +12,22 @@ pub fn subshell(mut scope: Scope, findings: &mut Findings, part: impl FnOnce(&mu
     functions::judge_uncalled(outer, &mut scope, findings);
 }
 
+/// Judges the last part of a pipeline: some shells run it as a part of themselves, so that functions that it defines may
+/// be known afterwards.
+pub fn last_stage(
+    mut stage: Scope,
+    scope: &mut Scope,
+    findings: &mut Findings,
+    part: impl FnOnce(&mut Scope, &mut Findings),
+) {
+    let outer = stage.state().functions().len();
+    part(&mut stage, findings);
+    functions::judge_uncalled(outer, &mut stage, findings);
+    if stage.state().may_define_more_than(scope.state()) {
+        scope.state_mut().may_define_as(stage.state());
+    }
+}
+
 /// Judges a part that may or may not run: what it assigns is not known afterwards.
 pub fn conditional(scope: &mut Scope, findings: &mut Findings, part: impl FnOnce(&mut Scope, &mut Findings)) {
     let before = Rc::clone(scope.state());

@@ -5,7 +5,7 @@ use rable::Node;
 use super::{
     functions,
     guard::{self, Refusal},
-    scan, walk,
+    judge_node, scan,
 };
 use crate::{
     Risk,
@@ -83,7 +83,7 @@ fn commands(text: &str, nodes: &[Node], scope: &mut Scope, findings: &mut Findin
     }
     for node in nodes {
         scope.locate(node.span.start, node.span.end);
-        walk::judge_node(node, scope, findings);
+        judge_node(node, scope, findings);
     }
 }
 

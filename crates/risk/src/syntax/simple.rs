@@ -6,10 +6,11 @@ use rable::{Node, NodeKind};
 
 use super::{expansions, functions, redirects};
 use crate::{
-    Risk, access, command,
+    Risk, access,
     context::{Findings, Scope},
     evaluation,
     facts::{guests, paths},
+    rules,
     words::{self, Binding, Expansions, Input, Value, Word, arithmetic, output},
 };
 
@@ -77,7 +78,7 @@ fn without_words(
     }
     let mut run = findings.part();
     if !functions::call_by_name(argv, scope, &mut run) {
-        command::judge_argv(argv, scope, &mut run);
+        rules::judge_argv(argv, scope, &mut run);
     }
     let inner = run.innermost().map(|argv| scope.showing_argv(Rc::clone(argv)));
     let shown = inner.as_ref().unwrap_or(scope);

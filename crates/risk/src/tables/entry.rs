@@ -2,7 +2,8 @@
 
 use super::{
     effect::Effect,
-    rule::{Rule, ValueRule},
+    pattern::Pattern,
+    rule::{RequestRule, Rule, ValueRule},
 };
 
 /// How a command reads its options.
@@ -79,6 +80,8 @@ pub enum Kind {
     Mode,
     /// A value with a rule of its own.
     Checked(ValueRule),
+    /// A part of a request to a server.
+    Request(RequestRule),
 }
 
 /// Whether an option takes a value.
@@ -124,6 +127,15 @@ pub struct Wrapper {
     pub dashes_first: bool,
 }
 
+/// Operands of which the table says what the command does with exactly these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownArguments {
+    /// What it does.
+    pub effect: Effect,
+    /// The operands.
+    pub pattern: Pattern,
+}
+
 /// What a command or verb accepts and does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -135,6 +147,8 @@ pub struct Form {
     pub wrapper: Wrapper,
     /// Its options.
     pub options: Vec<Opt>,
+    /// What it does with known operands, instead of `effect`; the first that fits counts.
+    pub known_arguments: Vec<KnownArguments>,
     /// The kinds of its operands, in order.
     pub operands: Vec<Kind>,
     /// The kind of all further operands; `None` when there may be none.
@@ -175,4 +189,60 @@ pub struct Entry {
     pub(super) described: bool,
     /// How many verbs the last `verb` line named: option lines after it belong to all of them.
     pub(super) twins: usize,
+}
+
+impl Wrapper {
+    /// Whether the word is one that says what happens to the command that is run.
+    pub(super) fn read(&mut self, word: &str) -> bool {
+        let property = match word {
+            "sets-environment" => &mut self.sets_environment,
+            "command-optional" => &mut self.command_optional,
+            "detaches" => &mut self.detaches,
+            "on-node" => &mut self.on_node,
+            "time-limit" => &mut self.time_limit,
+            "same-shell" => &mut self.same_shell,
+            "dashes-first" => &mut self.dashes_first,
+            _ => return false,
+        };
+        *property = true;
+        true
+    }
+}
+
+impl Kind {
+    pub(super) fn read(word: &'static str) -> Result<Self, &'static str> {
+        Ok(match word {
+            "" | "any" => Kind::Any,
+            "num" => Kind::Num,
+            "read" => Kind::Read,
+            "write" => Kind::Write,
+            "directory" => Kind::Directory,
+            "remove" => Kind::Remove,
+            "set" => Kind::Set,
+            "destroy" => Kind::Destroy,
+            "code" => Kind::Code,
+            "shell" => Kind::Shell,
+            "command" => Kind::Command,
+            "line" => Kind::Line,
+            "host" => Kind::Host,
+            "on-system" => Kind::OnSystem,
+            "vmid" => Kind::Vmid,
+            "in-guest" => Kind::InGuest,
+            "in-container" => Kind::InContainer,
+            "unit" => Kind::Unit,
+            "stop-unit" => Kind::StopUnit,
+            "restart-unit" => Kind::RestartUnit,
+            "package" => Kind::Package,
+            "url" => Kind::Url,
+            "mode" => Kind::Mode,
+            "true" => Kind::True,
+            "name" => Kind::DomainName,
+            "guest-file" => Kind::GuestFile,
+            "sid" => Kind::Sid,
+            _ => {
+                let request = RequestRule::read(word).map(Kind::Request);
+                request.or(ValueRule::read(word).map(Kind::Checked)).ok_or("no such kind of operand")?
+            }
+        })
+    }
 }

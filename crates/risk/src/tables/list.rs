@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Effect, Tables, rule::named};
+use super::{Effect, Tables, pattern::Argument, rule::named};
 
 named! {
     /// The lists that the code asks for. A list that no table defines is a fault.
@@ -34,7 +34,6 @@ named! {
     MegacliWords = "megacli-words",
     SsacliShows = "ssacli-shows",
     SsacliObjects = "ssacli-objects",
-    EthtoolReads = "ethtool-reads",
     UnitsAccess = "units-access",
     UnitsNode = "units-node",
     UnitsPower = "units-power",
@@ -78,6 +77,32 @@ named! {
     AgentReads = "agent-reads",
     AgentChanges = "agent-changes",
     GuestSettings = "guest-settings",
+    CounterFiles = "counter-files",
+    DateFields = "date-fields",
+    IpObjects = "ip-objects",
+    IpVerbs = "ip-verbs",
+    IpReads = "ip-reads",
+    IpAdds = "ip-adds",
+    IpSets = "ip-sets",
+    IpRefuses = "ip-refuses",
+    IpCuts = "ip-cuts",
+    RouterReads = "router-reads",
+    RouterChanges = "router-changes",
+    RouterShows = "router-shows",
+    AptHarmless = "apt-harmless",
+    AptTransfer = "apt-transfer",
+    AptLoses = "apt-loses",
+    AptDryRun = "apt-dry-run",
+    DpkgForces = "dpkg-forces",
+    SqlPragmas = "sql-pragmas",
+    GitCodeSettings = "git-code-settings",
+    DocumentPrograms = "document-programs",
+    PictureFormats = "picture-formats",
+    ShellOptions = "shell-options",
+    ReliedOnTables = "relied-on-tables",
+    CheckpointActions = "checkpoint-actions",
+    PlainLogs = "plain-logs",
+    SuShells = "su-shells",
 }
 
 impl Tables {
@@ -97,6 +122,16 @@ impl Tables {
         matching.map(|template| template.effect).reduce(Effect::join)
     }
 
+    /// Whether a call of these words prints this.
+    pub fn prints(&self, what: Prints, words: &[Argument<'_>]) -> bool {
+        self.prints.iter().any(|(printed, pattern)| *printed == what && pattern.matches(words))
+    }
+
+    /// Whether it is known of some call of this command what it prints.
+    pub fn knows_output_of(&self, name: &str) -> bool {
+        self.prints.iter().any(|(_, pattern)| pattern.begins_with(name))
+    }
+
     pub(super) fn add_to_list(&mut self, list: ListName, words: impl Iterator<Item = &'static str>) {
         if self.lists.len() < ListName::ALL.len() {
             self.lists.resize_with(ListName::ALL.len(), Arc::default);
@@ -113,6 +148,15 @@ fn is_member(member: &str, word: &str) -> bool {
         [_, .., b'*'] => word.starts_with(&member[..member.len() - 1]),
         _ => member == word,
     }
+}
+
+named! {
+    /// What a command prints, as far as other parts of a judgement rely on it.
+    Prints:
+    Number = "number", Measure = "measure", Files = "files", Lines = "lines", Program = "program", Part = "part",
+    Name = "name", Date = "date", Temporary = "temporary", Template = "template", State = "state", Status = "status",
+    SecondColumn = "second-column", Devices = "devices", FirstColumn = "first-column", SomeLines = "some-lines",
+    FirstLines = "first-lines", Answer = "answer", Text = "text",
 }
 
 /// A call of an API: `path create /nodes/*/lxc = change`.

@@ -6,6 +6,7 @@
 mod effect;
 mod entry;
 mod list;
+mod pattern;
 mod reader;
 mod rule;
 
@@ -15,9 +16,10 @@ use std::{
 };
 
 pub use effect::Effect;
-pub use entry::{Entry, Form, Kind, Opt, Style, Takes, Verb, Wrapper};
-pub use list::{ListName, PathTemplate};
-pub use rule::{CallRule, Rule, ValueRule, WordRule};
+pub use entry::{Entry, Form, Kind, KnownArguments, Opt, Style, Takes, Verb, Wrapper};
+pub use list::{ListName, PathTemplate, Prints};
+pub use pattern::{Argument, Pattern};
+pub use rule::{CallRule, RequestRule, Rule, ValueRule, WordRule};
 
 /// An example line of a table: the verdict on a host and in a guest, and the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Tables {
     pub(super) lists: Vec<Arc<Vec<&'static str>>>,
     /// Calls of an API whose class is known.
     pub(super) paths: Arc<Vec<PathTemplate>>,
+    /// Calls of which it is known what they print.
+    pub(super) prints: Arc<Vec<(Prints, Pattern)>>,
     /// The examples, for the test.
     pub examples: Vec<Example>,
     /// Lines that could not be read, for the test: `file:line: why`.
@@ -87,7 +91,9 @@ impl Tables {
 /// Name and text of each table.
 pub static SOURCES: &[(&str, &str)] = &[
     ("coreutils", include_str!("coreutils.risk")),
+    ("find", include_str!("find.risk")),
     ("paths", include_str!("paths.risk")),
+    ("logs", include_str!("logs.risk")),
     ("units", include_str!("units.risk")),
     ("suspicion", include_str!("suspicion.risk")),
     ("environment", include_str!("environment.risk")),
@@ -97,13 +103,18 @@ pub static SOURCES: &[(&str, &str)] = &[
     ("interpreters", include_str!("interpreters.risk")),
     ("systemd", include_str!("systemd.risk")),
     ("packages", include_str!("packages.risk")),
+    ("apt-options", include_str!("apt-options.risk")),
     ("containers", include_str!("containers.risk")),
+    ("printed", include_str!("printed.risk")),
     ("network", include_str!("network.risk")),
+    ("network-tools", include_str!("network-tools.risk")),
     ("storage", include_str!("storage.risk")),
+    ("zfs", include_str!("zfs.risk")),
     ("databases", include_str!("databases.risk")),
     ("services", include_str!("services.risk")),
     ("system", include_str!("system.risk")),
     ("proxmox-guests", include_str!("proxmox-guests.risk")),
+    ("proxmox-api", include_str!("proxmox-api.risk")),
     ("proxmox-nodes", include_str!("proxmox-nodes.risk")),
     ("mail", include_str!("mail.risk")),
     ("directory", include_str!("directory.risk")),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Effect, Entry, Example, Form, Kind, ListName, Opt, PathTemplate, Rule, Style, Tables, Takes, ValueRule, Verb,
-    Wrapper,
+    Effect, Entry, Example, Form, Kind, KnownArguments, ListName, Opt, PathTemplate, Pattern, Prints, Rule, Style,
+    Tables, Takes, Verb, Wrapper,
 };
 use crate::Risk;
 
@@ -16,6 +16,7 @@ impl Tables {
             names: Arc::default(),
             lists: Vec::new(),
             paths: Arc::default(),
+            prints: Arc::default(),
             examples: Vec::new(),
             faults: Vec::new(),
         };
@@ -43,6 +44,12 @@ impl Tables {
             "list" => self.list(rest, |words| words.split_whitespace()),
             "phrases" => self.list(rest, |texts| texts.split(" | ").map(str::trim)),
             "path" => self.path(rest),
+            "prints" => {
+                let (what, pattern) = rest.split_once(' ').ok_or("it needs what is printed and a call")?;
+                let what = Prints::read(what).ok_or("nothing is known to be printed so")?;
+                Arc::make_mut(&mut self.prints).push((what, Pattern::read(pattern)));
+                Ok(())
+            }
             ">" => self.example(rest, place),
             ">*" => self.examples(rest, place),
             _ => {
@@ -183,6 +190,7 @@ impl Form {
             inert: false,
             wrapper: Wrapper::default(),
             options: Vec::new(),
+            known_arguments: Vec::new(),
             operands: Vec::new(),
             rest: Some(Kind::Any),
             hint: None,
@@ -243,7 +251,14 @@ impl Form {
             "is" => {
                 let form = Form::read(rest, hint)?;
                 let options = std::mem::take(&mut self.options);
-                *self = Form { options, ..form };
+                let known_arguments = std::mem::take(&mut self.known_arguments);
+                *self = Form { options, known_arguments, ..form };
+                Ok(())
+            }
+            "args" => {
+                let (class, words) = rest.split_once(' ').unwrap_or((rest, ""));
+                let effect = Effect::class(class).ok_or("the row names no class")?;
+                self.known_arguments.push(KnownArguments { effect, pattern: Pattern::read(words) });
                 Ok(())
             }
             "opt" => {
@@ -316,58 +331,5 @@ fn split_hint(rest: &'static str) -> (&'static str, Option<&'static str>) {
     match rest.split_once(" ! ") {
         Some((rest, hint)) => (rest, Some(hint.trim())),
         None => (rest, None),
-    }
-}
-
-impl Wrapper {
-    /// Whether the word is one that says what happens to the command that is run.
-    fn read(&mut self, word: &str) -> bool {
-        let property = match word {
-            "sets-environment" => &mut self.sets_environment,
-            "command-optional" => &mut self.command_optional,
-            "detaches" => &mut self.detaches,
-            "on-node" => &mut self.on_node,
-            "time-limit" => &mut self.time_limit,
-            "same-shell" => &mut self.same_shell,
-            "dashes-first" => &mut self.dashes_first,
-            _ => return false,
-        };
-        *property = true;
-        true
-    }
-}
-
-impl Kind {
-    fn read(word: &'static str) -> Result<Self, &'static str> {
-        Ok(match word {
-            "" | "any" => Kind::Any,
-            "num" => Kind::Num,
-            "read" => Kind::Read,
-            "write" => Kind::Write,
-            "directory" => Kind::Directory,
-            "remove" => Kind::Remove,
-            "set" => Kind::Set,
-            "destroy" => Kind::Destroy,
-            "code" => Kind::Code,
-            "shell" => Kind::Shell,
-            "command" => Kind::Command,
-            "line" => Kind::Line,
-            "host" => Kind::Host,
-            "on-system" => Kind::OnSystem,
-            "vmid" => Kind::Vmid,
-            "in-guest" => Kind::InGuest,
-            "in-container" => Kind::InContainer,
-            "unit" => Kind::Unit,
-            "stop-unit" => Kind::StopUnit,
-            "restart-unit" => Kind::RestartUnit,
-            "package" => Kind::Package,
-            "url" => Kind::Url,
-            "mode" => Kind::Mode,
-            "true" => Kind::True,
-            "name" => Kind::DomainName,
-            "guest-file" => Kind::GuestFile,
-            "sid" => Kind::Sid,
-            _ => Kind::Checked(ValueRule::read(word).ok_or("no such kind of operand")?),
-        })
     }
 }

@@ -35,20 +35,22 @@ named! {
     WordRule:
     Cd = "cd", Shift = "shift", Mapfile = "mapfile", Kill = "kill", KillByName = "kill-by-name", Usermod = "usermod",
     Test = "test", Printf = "printf", Declare = "declare", Read = "read", Set = "set", Eval = "eval", Exec = "exec",
-    Let = "let", Find = "find", Nft = "nft", Ip = "ip", Flock = "flock", Su = "su", Dd = "dd", Tar = "tar",
+    Let = "let", Find = "find", Nft = "nft", Ip = "ip", Flock = "flock", Su = "su", Runuser = "runuser", Dd = "dd", Tar = "tar",
 }
 
 named! {
     /// Rules for a call whose options and operands the table has told apart.
     CallRule:
-    Shell = "shell", Source = "source", Xargs = "xargs", Sed = "sed", Awk = "awk", Interpreter = "interpreter",
-    Fetch = "fetch", Move = "move", Truncating = "truncating", RecursiveMode = "recursive-mode", Pager = "pager",
-    Script = "script", Interval = "interval", Sql = "sql", Redis = "redis", CopyAway = "copy-away",
-    SClient = "s-client", Umount = "umount", Parted = "parted", Git = "git", Mount = "mount", DockerCp = "docker-cp",
-    Date = "date", Service = "service", Sysctl = "sysctl", Ping = "ping", NetTool = "net-tool", Rsync = "rsync",
+    Shell = "shell", Bash = "bash", Source = "source", Xargs = "xargs", Sed = "sed", Awk = "awk", Interpreter = "interpreter", Php = "php",
+    Fetch = "fetch", Download = "download", Move = "move", Truncating = "truncating", Link = "link", RecursiveMode = "recursive-mode",
+    RecursiveAcl = "recursive-acl", Pager = "pager",
+    Script = "script", Interval = "interval", Sql = "sql", Sqlite = "sqlite", Redis = "redis", CopyAway = "copy-away",
+    SClient = "s-client", Umount = "umount", Git = "git", Mount = "mount", DockerCp = "docker-cp",
+    Date = "date", Service = "service", Sysctl = "sysctl", Ping = "ping", Rsync = "rsync",
     DockerInspect = "docker-inspect", OneCommand = "one-command", Devices = "devices", Taskset = "taskset",
     Compose = "compose", Applet = "applet", LxcAttach = "lxc-attach", Pvesh = "pvesh",
-    QmGuestCmd = "qm-guest-cmd", Firewall = "firewall", Raid = "raid", SendsInput = "sends-input",
+    QmGuestCmd = "qm-guest-cmd", Firewall = "firewall", Raid = "raid", Megacli = "megacli",
+    Ssacli = "ssacli", SendsInput = "sends-input",
 }
 
 named! {
@@ -61,10 +63,17 @@ named! {
     AptPackage = "apt-package", KubeResource = "kube-resource", Setting = "setting", KubePath = "kube-path",
     Kubeconfig = "kubeconfig", Hypervisor = "hypervisor", RouterLine = "router-line", Mongo = "mongo",
     Peer = "peer", Debugfs = "debugfs", Show = "show", Jump = "jump",
-    Archive = "archive", Checkpoint = "checkpoint", DdOperand = "dd-operand", Growth = "growth",
+    Archive = "archive", ArchiveAnywhere = "archive-anywhere", Checkpoint = "checkpoint", DdOperand = "dd-operand", Growth = "growth",
     ZfsProperty = "zfs-property", SentFile = "sent-file", Format = "format", Document = "document",
     Picture = "picture", ShellOption = "shell-option", Macro = "macro", TraceFile = "trace-file",
     Config = "config", GitSource = "git-source", GitSetting = "git-setting",
+}
+
+named! {
+    /// Rules for a value that belongs to a request: what is asked, what is sent, where the answer goes.
+    RequestRule:
+    Method = "method", Data = "data", DataEncoded = "data-encoded", Body = "body", BodyFile = "body-file",
+    Form = "form", Query = "query", Cookie = "cookie", WriteOut = "write-out", Output = "output", Address = "address",
 }
 
 /// A rule for a whole command.

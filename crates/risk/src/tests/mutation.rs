@@ -4,7 +4,7 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    INTERPRETER, Locus, Risk,
+    Locus, Risk,
     context::{Findings, Scope},
     rules::judge_words,
     tables::{CallRule, Effect, Entry, Example, Form, Kind, Opt, Rule, SOURCES, Style, TABLES, Tables, Takes, Wrapper},
@@ -20,9 +20,9 @@ const OWN_CLASS: &[CallRule] = &[
     CallRule::Source,
     CallRule::Xargs,
     CallRule::LxcAttach,
-    CallRule::NetTool,
     CallRule::Service,
     CallRule::Sql,
+    CallRule::Sqlite,
     CallRule::Redis,
     CallRule::Compose,
     CallRule::Pvesh,
@@ -111,9 +111,9 @@ fn floor(form: &Form) -> Effect {
 
 /// Whether a rule reads the command's words itself, so that nothing but its name counts.
 fn is_raw(entry: &Entry) -> bool {
-    let mut scope = Scope::new(&TABLES, Locus::Host, INTERPRETER);
+    let mut scope = Scope::new(&TABLES, Locus::Host);
     let words = [Word::known(entry.name)];
-    matches!(entry.form.rule, Some(Rule::Words(rule)) if judge_words(rule, &words, &mut scope, &mut Findings::new()))
+    matches!(entry.form.rule, Some(Rule::Words(rule)) if judge_words(rule, &words, &mut scope, &mut Findings::new(crate::syntax::nested_script)))
 }
 
 /// Whether the form's rule does not ask what class the form has.
@@ -150,6 +150,22 @@ fn rows(options: &[Opt]) -> Vec<Range<usize>> {
     out
 }
 
+/// Flips of `args` rows: a lower class, or one choice of a word less.
+fn known_arguments(form: &Form, push: &mut impl FnMut(String, &dyn Fn(&mut Form))) {
+    for (at, known) in form.known_arguments.iter().enumerate() {
+        for (what, effect) in lowered(known.effect) {
+            push(format!("args {at} {what}"), &|form| form.known_arguments[at].effect = effect);
+        }
+        for (number, word) in known.pattern.words.iter().enumerate() {
+            for (choice, text) in word.choices.iter().enumerate() {
+                push(format!("args {at} without {text}"), &|form| {
+                    form.known_arguments[at].pattern.words[number].choices.remove(choice);
+                });
+            }
+        }
+    }
+}
+
 /// The forms in which one thing of the whole row is flipped. Where its options count, the class is at least `least`.
 fn forms(form: &Form, least: Effect) -> Vec<(String, Form)> {
     let mut out = Vec::new();
@@ -180,6 +196,7 @@ fn forms(form: &Form, least: Effect) -> Vec<(String, Form)> {
         Some(kind) if matters(kind) => push(format!("{kind:?}* any*"), &|form| form.rest = Some(Kind::Any)),
         _ => {}
     }
+    known_arguments(form, &mut push);
     for (at, opt) in form.options.iter().enumerate() {
         for (what, effect) in lowered(opt.effect) {
             if what != "read" || !matches!(opt.takes, Takes::Value(kind) if changes(kind)) {
@@ -269,6 +286,7 @@ pub fn without_examples() -> Tables {
         names: TABLES.names.clone(),
         lists: TABLES.lists.clone(),
         paths: TABLES.paths.clone(),
+        prints: TABLES.prints.clone(),
         examples: Vec::new(),
         faults: Vec::new(),
     }

@@ -1,6 +1,8 @@
 //! Arithmetic texts: bash evaluates a variable's value in them as code, so every name must be known to be a number.
 
-use super::{Variables, is_name, is_number, output};
+use rable::{Node, NodeKind};
+
+use super::{Binding, Variables, output};
 
 /// Calls `each` for every name in an arithmetic text.
 pub fn names(text: &str, each: &mut dyn FnMut(&str)) {
@@ -65,4 +67,41 @@ fn set_to_digits(text: &str, name: &str) -> bool {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     let after = value[digits..].trim_start();
     digits > 0 && (after.is_empty() || after.starts_with([';', ',']))
+}
+
+/// Arithmetic whose every variable is known to be a number: anything else bash may evaluate as code.
+pub fn expression_of_numbers(node: &Node, vars: &dyn Variables) -> bool {
+    let all = |nodes: &[&Node]| nodes.iter().all(|node| expression_of_numbers(node, vars));
+    match &node.kind {
+        NodeKind::ArithNumber { value } => value.bytes().all(|b| b.is_ascii_alphanumeric()),
+        NodeKind::ArithEmpty => true,
+        NodeKind::ArithVar { name } => is_number(name, vars),
+        NodeKind::ParamExpansion { param, op: None, .. } => is_number(param, vars),
+        NodeKind::ArithBinaryOp { left, right, .. } | NodeKind::ArithComma { left, right } => all(&[left, right]),
+        NodeKind::ArithUnaryOp { operand, .. } => expression_of_numbers(operand, vars),
+        NodeKind::ArithTernary { condition, if_true, if_false } => {
+            let branches = [if_true, if_false].into_iter().flatten();
+            expression_of_numbers(condition, vars) && branches.into_iter().all(|it| expression_of_numbers(it, vars))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a variable holds digits only.
+pub fn is_number(name: &str, vars: &dyn Variables) -> bool {
+    match name {
+        "?" | "#" | "$" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" => true,
+        _ => match vars.variable(name) {
+            Some(Binding::Number) => true,
+            Some(Binding::Text(text)) => !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()),
+            _ => false,
+        },
+    }
+}
+
+/// Whether `text` is a variable's name.
+pub fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

@@ -14,8 +14,11 @@ use std::{borrow::Cow, rc::Rc};
 
 use rable::{Node, NodeKind};
 
+pub use arithmetic::{is_name, is_number};
 pub use output::Input;
-pub use reader::read;
+use reader::{Reader, is_plain};
+
+use crate::tables::{Argument, Tables};
 
 /// The most words that a brace expansion may make.
 pub const MAX_BRACE_WORDS: usize = 64;
@@ -112,6 +115,11 @@ impl<'a> Word<'a> {
         }
     }
 
+    /// What a pattern of the tables looks at.
+    pub fn as_argument(&self) -> Argument<'_> {
+        Argument { text: self.literal(), may_be_option: self.may_be_option(), may_split: self.splits }
+    }
+
     /// For display: the text, with `…` for what is not known.
     pub fn shown(&self) -> String {
         match self.value {
@@ -168,46 +176,73 @@ pub enum Binding {
 
 /// Looks a variable up.
 pub trait Variables {
+    /// What is known about commands.
+    fn tables(&self) -> &Tables;
     /// What is known about `name`; `None` when this script did not set it.
     fn variable(&self, name: &str) -> Option<&Binding>;
     /// Whether unquoted expansions split at blanks only.
     fn plain_splitting(&self) -> bool;
 }
 
-/// Whether `text` is a variable's name.
-pub fn is_name(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+/// Reads a word node. Brace expansions may make several words of it. What a command in it prints may be foretold, which
+/// reads the words of that command.
+pub fn read<'a>(node: &'a Node, vars: &dyn Variables, expansions: &mut Expansions<'a>) -> Vec<Word<'a>> {
+    let NodeKind::Word { value, parts, .. } = &node.kind else {
+        expansions.obfuscated = Some("a word of an unexpected kind");
+        return vec![Word::partly("", Value::Unknown)];
+    };
+    if is_plain(value) || matches!(value.as_str(), "[" | "]" | "{}" | "{" | "}" | "!") {
+        return vec![Word::known(value.as_str())];
+    }
+    let substitutes = parts.iter().any(|part| matches!(part.kind, NodeKind::CommandSubstitution { .. }));
+    if substitutes && value.contains('`') && ["\\`", "\\$", "\\\\"].iter().any(|escape| value.contains(escape)) {
+        expansions.obfuscated.get_or_insert("an escape within backticks");
+    }
+    let mut computes = false;
+    if parts.iter().any(|part| matches!(part.kind, NodeKind::ArithmeticExpansion { .. })) {
+        within_arithmetic(value, expansions);
+        computes = arithmetic::of_numbers(value, vars);
+    }
+    let mut reader = Reader::new(vars, expansions);
+    reader.computes = computes;
+    reader.brackets = value.contains(']') || value.contains(['$', '`']);
+    for part in parts {
+        reader.part(part);
+    }
+    let mut words = reader.into_words();
+    if let [word] = words.as_mut_slice() {
+        word.fetched = fetched(parts, vars);
+    }
+    words
 }
 
-/// Arithmetic whose every variable is known to be a number: anything else bash may evaluate as code.
-pub fn numbers_only(node: &Node, vars: &dyn Variables) -> bool {
-    let all = |nodes: &[&Node]| nodes.iter().all(|node| numbers_only(node, vars));
-    match &node.kind {
-        NodeKind::ArithNumber { value } => value.bytes().all(|b| b.is_ascii_alphanumeric()),
-        NodeKind::ArithEmpty => true,
-        NodeKind::ArithVar { name } => is_number(name, vars),
-        NodeKind::ParamExpansion { param, op: None, .. } => is_number(param, vars),
-        NodeKind::ArithBinaryOp { left, right, .. } | NodeKind::ArithComma { left, right } => all(&[left, right]),
-        NodeKind::ArithUnaryOp { operand, .. } => numbers_only(operand, vars),
-        NodeKind::ArithTernary { condition, if_true, if_false } => {
-            numbers_only(condition, vars)
-                && if_true.as_deref().is_none_or(|node| numbers_only(node, vars))
-                && if_false.as_deref().is_none_or(|node| numbers_only(node, vars))
-        }
-        _ => false,
+/// The parser does not look for substitutions within `$((…))`: they are judged on their own.
+fn within_arithmetic(value: &str, expansions: &mut Expansions<'_>) {
+    let inner = value.replace("$((", " ");
+    if inner.contains(['`', '$']) {
+        expansions.nested.push(inner);
     }
 }
 
-/// Whether a variable holds digits only.
-pub fn is_number(name: &str, vars: &dyn Variables) -> bool {
-    match name {
-        "?" | "#" | "$" | "RANDOM" | "SECONDS" | "EPOCHSECONDS" => true,
-        _ => match vars.variable(name) {
-            Some(Binding::Number) => true,
-            Some(Binding::Text(text)) => !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()),
-            _ => false,
-        },
+/// The URL, when the word is nothing but `$(curl URL)` or `<(curl URL)`.
+fn fetched(parts: &[Node], vars: &dyn Variables) -> Option<String> {
+    let quote = |node: &Node| matches!(&node.kind, NodeKind::WordLiteral { value } if value == "\"");
+    let only = match parts {
+        [only] => only,
+        [open, only, close] if quote(open) && quote(close) => only,
+        _ => return None,
+    };
+    let (NodeKind::CommandSubstitution { command, .. } | NodeKind::ProcessSubstitution { command, .. }) = &only.kind
+    else {
+        return None;
+    };
+    let NodeKind::Command { words, redirects, assignments } = &command.kind else { return None };
+    if !redirects.is_empty() || !assignments.is_empty() {
+        return None;
+    }
+    let argv: Vec<Word<'_>> = words.iter().flat_map(|node| read(node, vars, &mut Expansions::default())).collect();
+    match output::of(&argv, vars.tables()) {
+        Input::Fetched(url) => Some(url.to_string()),
+        _ => None,
     }
 }

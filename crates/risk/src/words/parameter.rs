@@ -1,7 +1,8 @@
 //! `$name`, `${name}` and `${name<op>word}`: what is known about their values.
 
 use super::{
-    Binding, Value, is_name,
+    Binding, Value,
+    arithmetic::is_name,
     reader::{Reader, is_plain},
 };
 
@@ -9,7 +10,7 @@ impl Reader<'_, '_, '_> {
     /// `$param`, or `${param<op>arg}`.
     pub(super) fn parameter(&mut self, param: &str, op: Option<&str>, arg: Option<&str>) {
         let quoted = self.double;
-        self.expanded = true;
+        self.word.expanded = true;
         if param.contains('[') && !matches!(param.rsplit_once('['), Some((_, "@]" | "*]" | "0]" | "1]" | "2]"))) {
             return self.obfuscated("a computed subscript");
         }

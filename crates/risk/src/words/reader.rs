@@ -2,77 +2,16 @@
 //!
 //! Owns what the shell does to a word before a command gets it; must not know any command.
 
-use std::{borrow::Cow, iter::Peekable, str::Chars};
+use std::{iter::Peekable, str::Chars};
 
 use rable::{Node, NodeKind};
 
 use super::{
-    Expansions, Input, MAX_BRACE_WORDS, Substitution, Value, Variables, Word, arithmetic, is_name, numbers_only,
+    Expansions, MAX_BRACE_WORDS, Substitution, Value, Variables, Word,
+    arithmetic::{expression_of_numbers, is_name},
     output,
     quoting::{brace_choices, decode_ansi, looks_like_syntax},
 };
-
-/// Reads a word node. Brace expansions may make several words of it.
-pub fn read<'a>(node: &'a Node, vars: &dyn Variables, expansions: &mut Expansions<'a>) -> Vec<Word<'a>> {
-    let NodeKind::Word { value, parts, .. } = &node.kind else {
-        expansions.obfuscated = Some("a word of an unexpected kind");
-        return vec![Word::partly("", Value::Unknown)];
-    };
-    if is_plain(value) || matches!(value.as_str(), "[" | "]" | "{}" | "{" | "}" | "!") {
-        return vec![Word::known(value.as_str())];
-    }
-    let substitutes = parts.iter().any(|part| matches!(part.kind, NodeKind::CommandSubstitution { .. }));
-    if substitutes && value.contains('`') && ["\\`", "\\$", "\\\\"].iter().any(|escape| value.contains(escape)) {
-        expansions.obfuscated.get_or_insert("an escape within backticks");
-    }
-    let mut computes = false;
-    if parts.iter().any(|part| matches!(part.kind, NodeKind::ArithmeticExpansion { .. })) {
-        within_arithmetic(value, expansions);
-        computes = arithmetic::of_numbers(value, vars);
-    }
-    let mut reader = Reader::new(vars, expansions);
-    reader.computes = computes;
-    reader.brackets = value.contains(']') || value.contains(['$', '`']);
-    for part in parts {
-        reader.part(part);
-    }
-    let mut words = reader.into_words();
-    if let [word] = words.as_mut_slice() {
-        word.fetched = fetched(parts, vars);
-    }
-    words
-}
-
-/// The parser does not look for substitutions within `$((…))`: they are judged on their own.
-fn within_arithmetic(value: &str, expansions: &mut Expansions<'_>) {
-    let inner = value.replace("$((", " ");
-    if inner.contains(['`', '$']) {
-        expansions.nested.push(inner);
-    }
-}
-
-/// The URL, when the word is nothing but `$(curl URL)` or `<(curl URL)`.
-fn fetched(parts: &[Node], vars: &dyn Variables) -> Option<String> {
-    let quote = |node: &Node| matches!(&node.kind, NodeKind::WordLiteral { value } if value == "\"");
-    let only = match parts {
-        [only] => only,
-        [open, only, close] if quote(open) && quote(close) => only,
-        _ => return None,
-    };
-    let (NodeKind::CommandSubstitution { command, .. } | NodeKind::ProcessSubstitution { command, .. }) = &only.kind
-    else {
-        return None;
-    };
-    let NodeKind::Command { words, redirects, assignments } = &command.kind else { return None };
-    if !redirects.is_empty() || !assignments.is_empty() {
-        return None;
-    }
-    let argv: Vec<Word<'_>> = words.iter().flat_map(|node| read(node, vars, &mut Expansions::default())).collect();
-    match output::of(&argv) {
-        Input::Fetched(url) => Some(url.to_string()),
-        _ => None,
-    }
-}
 
 /// Letters that mean themselves to every shell wherever they stand in a word.
 pub fn is_plain(text: &str) -> bool {
@@ -87,39 +26,28 @@ pub(super) struct Reader<'v, 'f, 'a> {
     pub(super) expansions: &'f mut Expansions<'a>,
     /// Alternatives made by brace expansions; one when there is none.
     texts: Vec<String>,
-    value: Value,
+    /// What is known about all of them; its text is not used.
+    pub(super) word: Word<'static>,
     /// Text after the first unknown piece is dropped: only a beginning is kept.
     open: bool,
-    ending: String,
-    glob: bool,
-    brace: bool,
-    pub(super) expanded: bool,
-    splits: bool,
-    substituted: bool,
     pub(super) double: bool,
     quoted: bool,
     /// Whether a bracket may have an end and be a pattern.
-    brackets: bool,
+    pub(super) brackets: bool,
     /// Whether the arithmetic in the word is known to be about numbers only.
-    computes: bool,
+    pub(super) computes: bool,
     /// The text of a `$[…]` that is being read, and how many brackets stand open in it.
     pub(super) old_arithmetic: Option<(String, usize)>,
 }
 
 impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
-    fn new(vars: &'v dyn Variables, expansions: &'f mut Expansions<'a>) -> Self {
+    pub(super) fn new(vars: &'v dyn Variables, expansions: &'f mut Expansions<'a>) -> Self {
         Self {
             vars,
             expansions,
             texts: vec![String::new()],
-            value: Value::Known,
+            word: Word::known(""),
             open: false,
-            ending: String::new(),
-            glob: false,
-            brace: false,
-            expanded: false,
-            splits: false,
-            substituted: false,
             double: false,
             quoted: false,
             brackets: true,
@@ -130,7 +58,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
 
     fn push(&mut self, c: char) {
         if self.open {
-            self.ending.push(c);
+            self.word.ending.push(c);
             return;
         }
         for text in &mut self.texts {
@@ -140,7 +68,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
 
     pub(super) fn push_str(&mut self, more: &str) {
         if self.open {
-            self.ending.push_str(more);
+            self.word.ending.push_str(more);
             return;
         }
         for text in &mut self.texts {
@@ -152,9 +80,9 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     pub(super) fn unknown(&mut self, value: Value, splits: bool) {
         let begins = self.texts.iter().all(|text| !text.is_empty() && !text.starts_with('-'));
         let value = if begins && !splits { Value::KnownPrefix } else { value };
-        self.value = self.value.max(value);
-        self.splits |= splits;
-        self.ending.clear();
+        self.word.value = self.word.value.max(value);
+        self.word.splits |= splits;
+        self.word.ending.clear();
         self.open = true;
     }
 
@@ -163,7 +91,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
         self.unknown(Value::Unknown, true);
     }
 
-    fn part(&mut self, part: &'a Node) {
+    pub(super) fn part(&mut self, part: &'a Node) {
         if self.old_arithmetic.is_some() && !matches!(part.kind, NodeKind::WordLiteral { .. }) {
             return self.obfuscated("an expansion that is not understood");
         }
@@ -212,10 +140,10 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
         if output::prints_number(command, self.vars) || output::prints_address(command, self.vars) {
             return self.digits();
         }
-        self.substituted = true;
+        self.word.substituted = true;
         match output::stand_in(command, self.vars) {
             Some(text) => {
-                self.expanded = true;
+                self.word.expanded = true;
                 self.push_str(&text);
             }
             None => self.unknown(Value::ScriptValue, !quoted),
@@ -234,7 +162,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
     }
 
     fn arithmetic(&mut self, expression: Option<&Node>) {
-        if !self.computes && expression.is_none_or(|expression| !numbers_only(expression, self.vars)) {
+        if !self.computes && expression.is_none_or(|expression| !expression_of_numbers(expression, self.vars)) {
             self.expansions.arithmetic = true;
         }
     }
@@ -274,7 +202,7 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
                 {
                     // Shells disagree with the parser about which brace ends it.
                     self.expansions.bash_only = true;
-                    self.brace = true;
+                    self.word.brace = true;
                     self.push(c);
                     self.unknown(Value::Unknown, true);
                 }
@@ -334,17 +262,17 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
 
     /// A pattern character: the beginning stays known, and an empty beginning may become an option.
     fn pattern(&mut self, c: char) {
-        self.glob = true;
+        self.word.glob = true;
         if !self.open {
             let begins = self.texts.iter().all(|text| !text.is_empty() && !text.starts_with('-'));
             self.push(c);
-            self.value = self.value.max(if begins { Value::KnownPrefix } else { Value::Unknown });
+            self.word.value = self.word.value.max(if begins { Value::KnownPrefix } else { Value::Unknown });
         }
     }
 
     fn braces(&mut self, content: &str) {
         self.expansions.bash_only = true;
-        self.brace = true;
+        self.word.brace = true;
         let inner = content.strip_prefix('{').and_then(|c| c.strip_suffix('}')).unwrap_or(content);
         let Some(choices) = brace_choices(inner) else {
             return self.unknown(Value::Unknown, true);
@@ -356,23 +284,16 @@ impl<'v, 'f, 'a> Reader<'v, 'f, 'a> {
             self.texts.iter().flat_map(|text| choices.iter().map(move |choice| format!("{text}{choice}"))).collect();
     }
 
-    fn into_words(mut self) -> Vec<Word<'a>> {
+    pub(super) fn into_words(mut self) -> Vec<Word<'a>> {
         if self.double || self.old_arithmetic.is_some() {
             self.obfuscated("a quote that does not end");
         }
-        if self.texts.len() == 1 && self.texts[0].is_empty() && self.value == Value::Known && !self.quoted {
+        if self.texts.len() == 1 && self.texts[0].is_empty() && self.word.value == Value::Known && !self.quoted {
             // An unquoted variable with an empty value disappears.
             return Vec::new();
         }
-        let (value, splits, substituted) = (self.value, self.splits, self.substituted);
-        let (glob, brace, expanded, ending) = (self.glob, self.brace, self.expanded, self.ending);
-        self.texts
-            .into_iter()
-            .map(|text| {
-                let text = Cow::Owned(text);
-                Word { text, value, ending: ending.clone(), glob, brace, expanded, splits, substituted, fetched: None }
-            })
-            .collect()
+        let word = self.word;
+        self.texts.into_iter().map(|text| word.with_text(text)).collect()
     }
 }
 

@@ -18,3 +18,4 @@ mod proxmox;
 mod random;
 mod sandbox;
 mod second_parser;
+mod spellings;

@@ -62,72 +62,33 @@ impl Flat {
     }
 
     fn rable(&mut self, node: &Node) {
-        let mut below: Vec<&Node> = Vec::new();
         match &node.kind {
-            NodeKind::Command { assignments, words, redirects } => {
+            NodeKind::Command { assignments, words, .. } => {
                 self.command(assignments.iter().chain(words).map(raw).collect());
-                for word in words {
-                    if let NodeKind::Word { parts, .. } = &word.kind {
-                        below.extend(
-                            parts.iter().filter(|part| matches!(part.kind, NodeKind::ProcessSubstitution { .. })),
-                        );
-                    }
-                }
-                below.extend(redirects);
             }
-            NodeKind::ProcessSubstitution { command, .. } => below.push(command),
-            NodeKind::Pipeline { commands, .. } => below.extend(commands),
-            NodeKind::List { items } => below.extend(items.iter().map(|item| &item.command)),
-            NodeKind::If { condition, then_body, else_body, redirects } => {
-                below.extend([&**condition, &**then_body]);
-                below.extend(else_body.as_deref());
-                below.extend(redirects);
+            NodeKind::For { var, words, .. } => {
+                let words = words.as_ref().map(|words| words.iter().map(raw).collect::<Vec<_>>());
+                self.parts.push(format!("for {var} {words:?}"));
             }
-            NodeKind::While { condition, body, redirects } | NodeKind::Until { condition, body, redirects } => {
-                below.extend([&**condition, &**body]);
-                below.extend(redirects);
-            }
-            NodeKind::For { var, words, body, redirects } => {
-                self.parts.push(format!(
-                    "for {var} {:?}",
-                    words.as_ref().map(|words| words.iter().map(raw).collect::<Vec<_>>())
-                ));
-                below.push(body);
-                below.extend(redirects);
-            }
-            NodeKind::Case { word, patterns, redirects } => {
+            NodeKind::Case { word, patterns, .. } => {
                 self.parts.push(format!("case {}", raw(word)));
                 for pattern in patterns {
                     self.parts.push(format!("in {:?}", pattern.patterns.iter().map(raw).collect::<Vec<_>>()));
-                    below.extend(pattern.body.as_ref());
                 }
-                below.extend(redirects);
             }
-            NodeKind::Subshell { body, redirects } | NodeKind::BraceGroup { body, redirects } => {
-                below.push(body);
-                below.extend(redirects);
-            }
-            NodeKind::Function { name, body } => {
-                self.parts.push(format!("function {name}"));
-                below.push(body);
-            }
-            NodeKind::Negation { pipeline: inner } | NodeKind::Time { pipeline: inner, .. } => below.push(inner),
-            NodeKind::ConditionalExpr { redirects, .. } | NodeKind::ArithmeticCommand { redirects, .. } => {
-                self.parts.push("test".to_owned());
-                below.extend(redirects);
-            }
+            NodeKind::Function { name, .. } => self.parts.push(format!("function {name}")),
+            NodeKind::ConditionalExpr { .. } | NodeKind::ArithmeticCommand { .. } => self.parts.push("test".to_owned()),
             NodeKind::Redirect { op, target, fd, .. } => {
                 let (op, target) = match op.as_str() {
                     ">&-" | "<&-" => (">&", "-".to_owned()),
                     op => (op, raw(target)),
                 };
                 self.redirect(Some(*fd), op, &target);
-                below.push(target_node(node));
             }
             NodeKind::HereDoc { content, fd, .. } => self.redirect(Some(*fd), "<<", content),
             _ => {}
         }
-        for node in below.into_iter().filter(|below| !std::ptr::eq(*below, node)) {
+        for node in below(node).into_iter().filter(|below| !std::ptr::eq(*below, node)) {
             self.rable(node);
         }
     }
@@ -286,6 +247,51 @@ impl Flat {
             }
         }
     }
+}
+
+/// The nodes right below one that are commands, redirects or hold some.
+fn below(node: &Node) -> Vec<&Node> {
+    let mut below: Vec<&Node> = Vec::new();
+    match &node.kind {
+        NodeKind::Command { words, redirects, .. } => {
+            let parts = words.iter().filter_map(|word| match &word.kind {
+                NodeKind::Word { parts, .. } => Some(parts),
+                _ => None,
+            });
+            below.extend(parts.flatten().filter(|part| matches!(part.kind, NodeKind::ProcessSubstitution { .. })));
+            below.extend(redirects);
+        }
+        NodeKind::ProcessSubstitution { command, .. } => below.push(command),
+        NodeKind::Pipeline { commands, .. } => below.extend(commands),
+        NodeKind::List { items } => below.extend(items.iter().map(|item| &item.command)),
+        NodeKind::If { condition, then_body, else_body, redirects } => {
+            below.extend([&**condition, &**then_body]);
+            below.extend(else_body.as_deref());
+            below.extend(redirects);
+        }
+        NodeKind::While { condition, body, redirects } | NodeKind::Until { condition, body, redirects } => {
+            below.extend([&**condition, &**body]);
+            below.extend(redirects);
+        }
+        NodeKind::Case { patterns, redirects, .. } => {
+            below.extend(patterns.iter().filter_map(|pattern| pattern.body.as_ref()));
+            below.extend(redirects);
+        }
+        NodeKind::For { body, redirects, .. }
+        | NodeKind::Subshell { body, redirects }
+        | NodeKind::BraceGroup { body, redirects } => {
+            below.push(body);
+            below.extend(redirects);
+        }
+        NodeKind::Function { body, .. } => below.push(body),
+        NodeKind::Negation { pipeline: inner } | NodeKind::Time { pipeline: inner, .. } => below.push(inner),
+        NodeKind::ConditionalExpr { redirects, .. } | NodeKind::ArithmeticCommand { redirects, .. } => {
+            below.extend(redirects);
+        }
+        NodeKind::Redirect { .. } => below.push(target_node(node)),
+        _ => {}
+    }
+    below
 }
 
 fn target_node(redirect: &Node) -> &Node {

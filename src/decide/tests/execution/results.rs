@@ -2,7 +2,7 @@
 
 use super::{super::samples::*, Case};
 use crate::{
-    api::{Execution, ExecutionPhase, ExecutionReason, ExecutionStatus, Output, Risk},
+    api::{ConnectionReason, Execution, ExecutionPhase, ExecutionReason, ExecutionStatus, Output, Risk},
     decide::*,
 };
 
@@ -14,7 +14,7 @@ fn ends() -> [StepEnd; 10] {
         StepEnd::TimedOut { seconds: 600 },
         StepEnd::Cancelled,
         StepEnd::TooLate,
-        StepEnd::NotSent(ExecutionReason::HostUnreachable),
+        StepEnd::NotSent(ConnectionReason::HostUnreachable.into()),
         StepEnd::NotStarted(ExecutionReason::MissingTools),
         StepEnd::ConnectionLost,
         StepEnd::Lost(ExecutionReason::Rebooted),
@@ -56,9 +56,7 @@ fn a_result_is_written_only_to_a_claimed_execution_and_only_along_the_table_of_p
 #[test]
 fn each_end_has_its_phase_and_its_reason() {
     use ExecutionPhase::*;
-    use ExecutionReason::{
-        Completed, HostUnreachable, MissingTools, NonZeroExit, PlanCancelled, Rebooted, Signalled, TooLate,
-    };
+    use ExecutionReason::{Completed, MissingTools, NonZeroExit, PlanCancelled, Rebooted, Signalled, TooLate};
     let expected = [
         (Succeeded, Some(Completed)),
         (Failed, Some(NonZeroExit)),
@@ -66,7 +64,7 @@ fn each_end_has_its_phase_and_its_reason() {
         (TimedOut, Some(ExecutionReason::TimedOut)),
         (Cancelled, Some(PlanCancelled)),
         (Expired, Some(TooLate)),
-        (Failed, Some(HostUnreachable)),
+        (Failed, Some(ConnectionReason::HostUnreachable.into())),
         (Failed, Some(MissingTools)),
         (Starting, None),
         (Lost, Some(Rebooted)),

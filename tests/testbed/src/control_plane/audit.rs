@@ -96,7 +96,7 @@ struct Line {
     #[serde(rename = "requestURI")]
     request_uri: String,
     verb: String,
-    user: LineUser,
+    user: AuditUser,
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
@@ -106,7 +106,7 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-struct LineUser {
+struct AuditUser {
     #[serde(default)]
     username: String,
 }

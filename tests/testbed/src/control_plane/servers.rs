@@ -268,7 +268,7 @@ fn controller_manager_arguments(program: &Path, directory: &Path, credentials: &
         format!("--controllers={}", CONTROLLERS.join(",")),
         "--leader-elect=false".to_owned(),
         "--bind-address=127.0.0.1".to_owned(),
-        // It serves nothing that we ask for.
+        // It serves no API, so there is nothing to wait for.
         "--secure-port=0".to_owned(),
         format!("--cert-dir={}", directory.join("controller-manager").display()),
     ];

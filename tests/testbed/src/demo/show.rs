@@ -28,7 +28,7 @@ pub async fn follow(cluster: &Cluster, patience: Duration) -> Result<()> {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     loop {
         let plan = api(&client, "Plan").get(PLAN).await?;
-        for line in news(&client, &mut seen).await? {
+        for line in new_lines(&client, &mut seen).await? {
             println!("{:>4} s  {line}", begun.elapsed().as_secs());
         }
         let phase = plan.data["status"]["phase"].as_str().unwrap_or_default();
@@ -53,7 +53,7 @@ pub async fn follow(cluster: &Cluster, patience: Duration) -> Result<()> {
     }
 }
 
-async fn news(client: &Client, seen: &mut BTreeMap<String, String>) -> Result<Vec<String>> {
+async fn new_lines(client: &Client, seen: &mut BTreeMap<String, String>) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     let mut messages = api(client, "Message").list(&ListParams::default()).await?.items;
     messages.sort_by_key(|message| message.data["spec"]["sequence"].as_u64());
@@ -80,8 +80,12 @@ async fn news(client: &Client, seen: &mut BTreeMap<String, String>) -> Result<Ve
 
 fn said(message: &DynamicObject) -> String {
     let spec = &message.data["spec"];
-    let role = if spec["role"] == "Agent" { "Nomos" } else { spec["role"].as_str().unwrap_or_default() };
-    format!("{role}: {}", spec["text"].as_str().unwrap_or_default().trim())
+    let author = match spec["kind"].as_str().unwrap_or_default() {
+        "Turn" | "ClosingTurn" => "Nomos",
+        "Answer" => "Operator",
+        _ => "Controller",
+    };
+    format!("{author}: {}", spec["text"].as_str().unwrap_or_default().trim())
 }
 
 fn step(execution: &DynamicObject) -> (String, String) {

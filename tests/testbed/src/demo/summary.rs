@@ -41,7 +41,7 @@ pub async fn of(cluster: &Cluster) -> Result<Summary> {
     let status = &plan.data["status"];
     let opened = windows.iter().filter_map(|window| time(&window.data["status"]["openedAt"])).min();
     let opened = opened.context("the plan was never approved")?;
-    let spoken = messages.iter().filter(|message| message.data["spec"]["role"] == "Operator").count();
+    let spoken = messages.iter().filter(|message| message.data["spec"]["kind"] == "Answer").count();
     let written = |object: &DynamicObject| writes_by_people(object, opened);
     let written: usize = [&plan].into_iter().chain(&windows).chain(&executions).map(written).sum();
     let failed = |execution: &&DynamicObject| execution.data["status"]["phase"] != "Succeeded";

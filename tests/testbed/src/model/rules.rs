@@ -24,7 +24,7 @@ pub fn choose<'a>(scenario: &'a Scenario, view: &View, used: &[usize]) -> Option
     }
     scenario.rules.iter().enumerate().find_map(|(index, rule)| {
         let spent = rule.times.is_some_and(|times| used.get(index).copied().unwrap_or(0) >= times);
-        if spent || !facts.fit(&rule.when) {
+        if spent || !facts.satisfy(&rule.when) {
             return None;
         }
         let mut values = common.clone();
@@ -60,7 +60,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn fit(&self, when: &When) -> bool {
+    fn satisfy(&self, when: &When) -> bool {
         let matches = |regex: &Option<String>, text: Option<&str>| match regex {
             None => true,
             Some(regex) => text.is_some_and(|text| is_match(regex, text)),

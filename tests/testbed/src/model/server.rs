@@ -21,7 +21,7 @@ use super::{
     rules::{Values, choose, fill, fill_value},
     scenario::{Answer, Call, Rule, Scenario},
     view::{Turn, View},
-    wire::{Said, SaidCall, Wire},
+    wire::{ReplyCall, ScriptedReply, WireFormat},
 };
 
 /// A running server on loopback; ends when dropped.
@@ -129,7 +129,7 @@ impl Shared {
     }
 
     /// What to answer, or status, error type and reason.
-    fn decide(&self, wire: Wire, headers: &HeaderMap, body: &Value) -> Result<(Plan, String), Refused> {
+    fn decide(&self, wire: WireFormat, headers: &HeaderMap, body: &Value) -> Result<(Plan, String), Refused> {
         let refuse = |status, kind| move |why: String| Refused { status, kind, why };
         if self.scenario.api_key.as_deref().is_some_and(|key| wire.key(headers) != Some(key)) {
             return Err(refuse(401, "authentication_error")("invalid x-api-key".to_owned()));
@@ -168,7 +168,7 @@ impl Shared {
 
 struct Plan {
     answer: Answer,
-    said: Said,
+    said: ScriptedReply,
     values: Values,
 }
 
@@ -181,7 +181,7 @@ struct Refused {
 async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let wire = Wire::of(uri.path());
+    let wire = WireFormat::of(uri.path());
     let decided = match wire {
         Some(wire) => shared.decide(wire, &headers, &body),
         None => Err(Refused { status: 404, kind: "not_found_error", why: format!("no endpoint {}", uri.path()) }),
@@ -192,14 +192,14 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
     };
     shared.lock().requests.push(Recorded { path: uri.path().to_owned(), body, text, rule, refused });
     shared.count.send_modify(|count| *count += 1);
-    let wire = wire.unwrap_or(Wire::OpenAI);
+    let wire = wire.unwrap_or(WireFormat::OpenAI);
     match decided {
         Err(Refused { status, kind, why }) => respond(status, &BTreeMap::new(), wire.error(kind, &why).to_string()),
         Ok((plan, _)) => carry_out(&shared, wire, plan).await,
     }
 }
 
-async fn carry_out(shared: &Shared, wire: Wire, plan: Plan) -> Response {
+async fn carry_out(shared: &Shared, wire: WireFormat, plan: Plan) -> Response {
     let Plan { answer, said, values } = plan;
     if let Some(name) = &answer.hold {
         let _ = shared.released.subscribe().wait_for(|names| names.contains(name)).await;
@@ -240,14 +240,14 @@ fn said(
     view: &View,
     state: &mut Recordings,
     body: &Value,
-) -> Result<Said, String> {
+) -> Result<ScriptedReply, String> {
     let reply = &rule.reply;
     let mut calls = Vec::new();
     if reply.repeat {
         let (call, _) = view.last_result().ok_or("there is no call to repeat")?;
         state.calls += 1;
         let id = format!("call_{:04}", state.calls);
-        calls.push(SaidCall { id, name: call.name.clone(), arguments: call.arguments.to_string() });
+        calls.push(ReplyCall { id, name: call.name.clone(), arguments: call.arguments.to_string() });
     }
     for call in &reply.calls {
         if !call.tool.is_empty() && view.may_call && !view.tools.contains(&call.tool) && call.id.is_none() {
@@ -255,10 +255,10 @@ fn said(
             return Err(format!("tool {:?} is not declared by the request", call.tool));
         }
         state.calls += 1;
-        calls.push(said_call(call, state.calls, values)?);
+        calls.push(reply_call(call, state.calls, values)?);
     }
     let fill_in = |text: &Option<String>| text.as_deref().map(|text| fill(text, values)).transpose();
-    Ok(Said {
+    Ok(ScriptedReply {
         number: state.requests.len() + 1,
         model: scenario.model.clone().unwrap_or_else(|| "scripted".to_owned()),
         text: fill_in(&reply.text)?.unwrap_or_default(),
@@ -270,13 +270,13 @@ fn said(
     })
 }
 
-fn said_call(call: &Call, number: usize, values: &Values) -> Result<SaidCall, String> {
+fn reply_call(call: &Call, number: usize, values: &Values) -> Result<ReplyCall, String> {
     let arguments = match (&call.raw_arguments, &call.arguments) {
         (Some(raw), _) => fill(raw, values)?,
         (None, Some(arguments)) => fill_value(arguments, values)?.to_string(),
         (None, None) => json!({}).to_string(),
     };
-    Ok(SaidCall {
+    Ok(ReplyCall {
         id: call.id.clone().unwrap_or_else(|| format!("call_{number:04}")),
         name: call.tool.clone(),
         arguments,

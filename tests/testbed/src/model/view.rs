@@ -20,24 +20,24 @@ pub struct View {
 /// One turn.
 #[derive(Clone, Debug)]
 pub enum Turn {
-    /// Words to the model.
+    /// Text from the user's side.
     User(String),
-    /// The model's own.
+    /// A turn of the model, as the request repeats it.
     Assistant {
-        /// What it said.
+        /// Its text.
         text: String,
-        /// What it called.
-        calls: Vec<SeenCall>,
+        /// Its tool calls.
+        calls: Vec<RequestedCall>,
         /// Its reasoning, as it was sent back.
         reasoning: Option<String>,
     },
-    /// Results of the calls before.
-    Results(Vec<SeenResult>),
+    /// The results of the preceding turn's tool calls.
+    Results(Vec<ReturnedResult>),
 }
 
-/// A call that was sent back.
+/// A tool call of an earlier reply, as the request repeats it.
 #[derive(Clone, Debug)]
-pub struct SeenCall {
+pub struct RequestedCall {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -46,9 +46,9 @@ pub struct SeenCall {
     pub arguments: Value,
 }
 
-/// A result that was sent.
+/// The result of a tool call, as the request brings it.
 #[derive(Clone, Debug)]
-pub struct SeenResult {
+pub struct ReturnedResult {
     /// The call that it answers.
     pub id: String,
     /// Its text.
@@ -78,7 +78,7 @@ impl View {
     }
 
     /// The newest result and its call, when the model has not spoken since.
-    pub fn last_result(&self) -> Option<(&SeenCall, &SeenResult)> {
+    pub fn last_result(&self) -> Option<(&RequestedCall, &ReturnedResult)> {
         let spoke = self.turns.iter().rposition(|turn| matches!(turn, Turn::Assistant { .. }))?;
         let Turn::Assistant { calls, .. } = &self.turns[spoke] else { return None };
         let results = self.turns[spoke..].iter().rev().find_map(|turn| match turn {
@@ -146,7 +146,7 @@ impl View {
     }
 }
 
-fn check_call(call: &SeenCall, tools: &BTreeSet<String>) -> Result<(), String> {
+fn check_call(call: &RequestedCall, tools: &BTreeSet<String>) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if call.id.is_empty() {
         return Err("a call has an empty id".to_owned());
@@ -162,8 +162,8 @@ fn check_call(call: &SeenCall, tools: &BTreeSet<String>) -> Result<(), String> {
 }
 
 /// Exactly one result for each call, directly after it.
-fn check_results(calls: &[SeenCall], next: Option<&Turn>) -> Result<(), String> {
-    let results: &[SeenResult] = match next {
+fn check_results(calls: &[RequestedCall], next: Option<&Turn>) -> Result<(), String> {
+    let results: &[ReturnedResult] = match next {
         Some(Turn::Results(results)) => results,
         _ => &[],
     };

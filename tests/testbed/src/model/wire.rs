@@ -12,35 +12,35 @@ use super::view::View;
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum WireFormat {
     /// Anthropic Messages.
     Anthropic,
     /// OpenAI Chat Completions.
     OpenAI,
 }
 
-/// What is to be said.
+/// The reply that a scenario asks for, before it is written in a wire format.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct ScriptedReply {
     pub number: usize,
     pub model: String,
     pub text: String,
     pub reasoning: Option<String>,
-    pub calls: Vec<SaidCall>,
+    pub calls: Vec<ReplyCall>,
     pub refusal: Option<String>,
     pub stop: Option<String>,
     pub input_tokens: Option<usize>,
 }
 
-/// A call that is to be made.
+/// A tool call within a scripted reply.
 #[derive(Clone, Debug)]
-pub struct SaidCall {
+pub struct ReplyCall {
     pub id: String,
     pub name: String,
     pub arguments: String,
 }
 
-impl Wire {
+impl WireFormat {
     /// The format of an endpoint.
     pub fn of(path: &str) -> Option<Self> {
         match path {
@@ -72,7 +72,7 @@ impl Wire {
     }
 
     /// The body of an answer.
-    pub fn write(self, said: &Said) -> Value {
+    pub fn write(self, said: &ScriptedReply) -> Value {
         match self {
             Self::Anthropic => anthropic::write(said),
             Self::OpenAI => openai::write(said),

@@ -55,7 +55,7 @@ pub fn settle(layout: &Layout, settings: &Settings, vmid: u32, init: u32, struck
 
 /// Ends what no longer is in force. Unlike [`settle`] it starts nothing and ignores used-up counts,
 /// because the command of the last strike may still be running.
-pub fn relax(layout: &Layout, settings: &Settings, vmid: u32, init: u32) {
+pub fn end_expired_faults(layout: &Layout, settings: &Settings, vmid: u32, init: u32) {
     let faults = Faults::new(layout);
     settle_resolver(settings, &faults, vmid, init);
     if let Some(holder) = read_holder(layout, vmid)
@@ -194,7 +194,7 @@ impl Watch {
         }
         self.touched = some;
         for (vmid, init) in running_guests(layout) {
-            relax(layout, settings, vmid, init);
+            end_expired_faults(layout, settings, vmid, init);
             for entry in unready_services(&faults, vmid) {
                 self.refuse(&entry, init);
             }

@@ -233,7 +233,7 @@ impl Standin {
     /// # Errors
     /// When the server does not come back.
     pub fn rotate_host_key(&self) -> Result<String> {
-        self.tell("rotate-host-key")
+        self.send_command("rotate-host-key")
     }
 
     /// Stops the SSH server and cuts its connections; what they started lives on.
@@ -241,7 +241,7 @@ impl Standin {
     /// # Errors
     /// When the supervisor cannot.
     pub fn stop_sshd(&self) -> Result<()> {
-        self.tell("stop-sshd").map(drop)
+        self.send_command("stop-sshd").map(drop)
     }
 
     /// Starts the SSH server again on its port.
@@ -249,7 +249,7 @@ impl Standin {
     /// # Errors
     /// When it does not come back.
     pub fn start_sshd(&self) -> Result<()> {
-        self.tell("start-sshd").map(drop)
+        self.send_command("start-sshd").map(drop)
     }
 
     /// Cuts the connections; the server goes on to accept new ones.
@@ -257,7 +257,7 @@ impl Standin {
     /// # Errors
     /// When the supervisor cannot.
     pub fn kill_sessions(&self) -> Result<()> {
-        self.tell("kill-sessions").map(drop)
+        self.send_command("kill-sessions").map(drop)
     }
 
     /// Gives up ownership as a crash would: the pipe closes, nobody waits. For tests of the supervisor.
@@ -268,7 +268,7 @@ impl Standin {
         std::mem::forget(self);
     }
 
-    fn tell(&self, line: &str) -> Result<String> {
+    fn send_command(&self, line: &str) -> Result<String> {
         let lost = |reason: &str| Error::Supervisor(reason.to_owned());
         let mut supervisor =
             self.supervisor.lock().map_err(|_| lost("another thread panicked while speaking to it"))?;

@@ -91,7 +91,7 @@ impl Slot {
 }
 
 /// Who owns the stand-in in a directory.
-pub enum Owned {
+pub enum DirectoryOwner {
     /// No slot names the directory.
     Nobody,
     /// A living supervisor.
@@ -104,16 +104,16 @@ pub enum Owned {
 ///
 /// # Errors
 /// When a slot cannot be read.
-pub fn find(directory: &Path) -> Result<Owned> {
+pub fn find(directory: &Path) -> Result<DirectoryOwner> {
     let _register = lock_register()?;
     for number in 0..SLOTS {
         let owner = fs::read_to_string(path(number)).unwrap_or_default();
         if Path::new(owner.trim()) == directory {
             let held = open_unheld(number)?.map(|file| Slot { number, subnet: String::new(), file });
-            return Ok(held.map_or(Owned::Alive, Owned::Dead));
+            return Ok(held.map_or(DirectoryOwner::Alive, DirectoryOwner::Dead));
         }
     }
-    Ok(Owned::Nobody)
+    Ok(DirectoryOwner::Nobody)
 }
 
 /// Whether any other slot than `except` is held by a living stand-in. Call with the register locked.

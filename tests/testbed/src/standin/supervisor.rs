@@ -81,11 +81,11 @@ pub async fn up(directory: &Path, node: &str, owner: Owner) -> Result<()> {
     setup::check_directory(directory)?;
     let template = template::prepare()?;
     match slot::find(directory)? {
-        slot::Owned::Dead(slot) => teardown::take_down(directory, slot)?,
-        slot::Owned::Alive => {
+        slot::DirectoryOwner::Dead(slot) => teardown::take_down(directory, slot)?,
+        slot::DirectoryOwner::Alive => {
             return Err(Error::Supervisor(format!("a stand-in is running in {} already", directory.display())));
         }
-        slot::Owned::Nobody => {}
+        slot::DirectoryOwner::Nobody => {}
     }
     setup::claim_directory(directory)?;
     let slot = slot::take(directory, |number, dead| teardown::remove(dead, number))?;
@@ -118,7 +118,7 @@ async fn serve(
     loop {
         tokio::select! {
             line = next_line(&mut lines) => match line {
-                Some(line) => running.obey(line.trim())?,
+                Some(line) => running.carry_out(line.trim())?,
                 None => return Ok(()),
             },
             _ = terminate.recv() => return Ok(()),
@@ -151,7 +151,7 @@ impl Running {
         })
     }
 
-    fn obey(&mut self, command: &str) -> Result<()> {
+    fn carry_out(&mut self, command: &str) -> Result<()> {
         let done = match command {
             "" => return Ok(()),
             "stop-sshd" => self.stop_server(),

@@ -28,17 +28,17 @@ pub fn down(directory: &Path) -> Result<()> {
     let begin = Instant::now();
     loop {
         match slot::find(directory)? {
-            slot::Owned::Dead(slot) => return take_down(directory, slot),
-            slot::Owned::Alive if begin.elapsed() < PATIENCE => end_supervisor(directory),
-            slot::Owned::Alive => {
+            slot::DirectoryOwner::Dead(slot) => return take_down(directory, slot),
+            slot::DirectoryOwner::Alive if begin.elapsed() < PATIENCE => end_supervisor(directory),
+            slot::DirectoryOwner::Alive => {
                 let reason = format!("the one in {} does not end", directory.display());
                 return Err(Error::Supervisor(reason));
             }
-            slot::Owned::Nobody if directory.exists() => {
+            slot::DirectoryOwner::Nobody if directory.exists() => {
                 let _register = slot::lock_register()?;
                 return remove_unslotted(directory);
             }
-            slot::Owned::Nobody => return Ok(()),
+            slot::DirectoryOwner::Nobody => return Ok(()),
         }
         std::thread::sleep(PAUSE);
     }

@@ -3,8 +3,8 @@
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::{Said, list, positive, signature, text};
-use crate::model::view::{SeenCall, SeenResult, Turn, View};
+use super::{ScriptedReply, list, positive, signature, text};
+use crate::model::view::{RequestedCall, ReturnedResult, Turn, View};
 
 pub fn read(headers: &HeaderMap, body: &Value) -> Result<View, String> {
     if headers.get("anthropic-version").is_none() {
@@ -87,7 +87,7 @@ fn user(message: &Value, joined: bool, view: &mut View) -> Result<(), String> {
             "tool_result" if !words.is_empty() => {
                 return Err("tool_result blocks must come before any text".to_owned());
             }
-            "tool_result" => results.push(SeenResult {
+            "tool_result" => results.push(ReturnedResult {
                 id: text(block, "tool_use_id")?.to_owned(),
                 text: text(block, "content")?.to_owned(),
             }),
@@ -115,7 +115,7 @@ fn assistant(message: &Value, view: &mut View) -> Result<(), String> {
                 return Err("messages: text content blocks must be non-empty".to_owned());
             }
             "text" => said.push(text(block, "text")?.to_owned()),
-            "tool_use" => calls.push(SeenCall {
+            "tool_use" => calls.push(RequestedCall {
                 id: text(block, "id")?.to_owned(),
                 name: text(block, "name")?.to_owned(),
                 arguments: block.get("input").cloned().unwrap_or_default(),
@@ -134,7 +134,7 @@ fn assistant(message: &Value, view: &mut View) -> Result<(), String> {
     Ok(())
 }
 
-pub fn write(said: &Said) -> Value {
+pub fn write(said: &ScriptedReply) -> Value {
     let mut content = Vec::new();
     if let Some(reasoning) = &said.reasoning {
         content.push(json!({"type": "thinking", "thinking": reasoning, "signature": signature(reasoning)}));

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Said, list, positive, text};
-use crate::model::view::{SeenCall, SeenResult, Turn, View};
+use super::{ScriptedReply, list, positive, text};
+use crate::model::view::{RequestedCall, ReturnedResult, Turn, View};
 
 pub fn read(body: &Value) -> Result<View, String> {
     text(body, "model")?;
@@ -33,7 +33,7 @@ pub fn read(body: &Value) -> Result<View, String> {
 
 fn tool(message: &Value, view: &mut View) -> Result<(), String> {
     let id = text(message, "tool_call_id")?.to_owned();
-    let result = SeenResult { id, text: text(message, "content")?.to_owned() };
+    let result = ReturnedResult { id, text: text(message, "content")?.to_owned() };
     match view.turns.last_mut() {
         Some(Turn::Results(results)) => results.push(result),
         _ => view.turns.push(Turn::Results(vec![result])),
@@ -50,7 +50,11 @@ fn assistant(message: &Value) -> Result<Turn, String> {
         let function = call.get("function").ok_or("tool_calls: function is required")?;
         let arguments = serde_json::from_str(text(function, "arguments")?)
             .map_err(|error| format!("invalid tool call arguments: {error}"))?;
-        calls.push(SeenCall { id: text(call, "id")?.to_owned(), name: text(function, "name")?.to_owned(), arguments });
+        calls.push(RequestedCall {
+            id: text(call, "id")?.to_owned(),
+            name: text(function, "name")?.to_owned(),
+            arguments,
+        });
     }
     let said = match message.get("content") {
         Some(Value::String(text)) => text.clone(),
@@ -61,7 +65,7 @@ fn assistant(message: &Value) -> Result<Turn, String> {
     Ok(Turn::Assistant { text: said, calls, reasoning })
 }
 
-pub fn write(said: &Said) -> Value {
+pub fn write(said: &ScriptedReply) -> Value {
     let content = if said.text.is_empty() { Value::Null } else { json!(said.text) };
     let mut message = json!({"role": "assistant", "content": content});
     if let Some(reasoning) = &said.reasoning {

@@ -34,7 +34,7 @@ pub fn create(host: &Host, arguments: &Arguments) -> Outcome {
     settings::check_values(arguments)?;
     let template = check_template(host, arguments.positional(1))?;
     let (volume_storage, size) = root_volume(arguments)?;
-    let lost_race = lose_race(host, vmid)?;
+    let lost_race = simulate_lost_race(host, vmid)?;
     task::run(host, "vzcreate", &vmid.to_string(), |task| {
         let reason =
             |failure: Failure| Failure { text: format!("unable to create CT {vmid} - {}", failure.text), ..failure };
@@ -54,7 +54,7 @@ pub fn create(host: &Host, arguments: &Arguments) -> Outcome {
 }
 
 /// The fault of a lost race: by the time the worker runs, somebody else's container has the number.
-fn lose_race(host: &Host, vmid: u32) -> Result<bool, Failure> {
+fn simulate_lost_race(host: &Host, vmid: u32) -> Result<bool, Failure> {
     if host.faults.strike(FaultKind::VmidTaken, Some(vmid), &host.command_line).is_none() {
         return Ok(false);
     }
@@ -133,7 +133,7 @@ fn work(
     (store, gibibytes): (&str, f64),
     arguments: &Arguments,
 ) -> Result<(), Failure> {
-    host.dawdle(Some(vmid));
+    host.delay(Some(vmid));
     for directory in [host.layout.upper(vmid), host.layout.guest(vmid).join("work"), host.layout.rootfs(vmid)] {
         fs::create_dir_all(directory)?;
     }

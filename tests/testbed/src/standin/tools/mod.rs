@@ -142,7 +142,7 @@ fn host(tool: &str, arguments: &[String]) -> std::result::Result<Host, Failure> 
 
 impl Host {
     /// Waits if a fault makes this command slow. Called inside tasks, before the effect.
-    fn dawdle(&self, vmid: Option<u32>) {
+    fn delay(&self, vmid: Option<u32>) {
         if let Some(entry) = self.faults.strike(FaultKind::Slow, vmid, &self.command_line) {
             std::thread::sleep(std::time::Duration::from_millis(entry.fault.delay.unwrap_or(1000)));
         }

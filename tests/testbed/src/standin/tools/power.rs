@@ -48,7 +48,7 @@ pub fn start_task(host: &Host, vmid: u32) -> Outcome {
         return Err(Failure::new(format!("CT {vmid} already running")));
     }
     task::run(host, "vzstart", &vmid.to_string(), |_| {
-        host.dawdle(Some(vmid));
+        host.delay(Some(vmid));
         locked(host, vmid, || start_locked(host, vmid))
     })?;
     Ok(0)
@@ -78,7 +78,7 @@ pub fn stop(host: &Host, arguments: &Arguments) -> Outcome {
     let vmid = running_guest(host, arguments, "CT")?;
     let skip_lock = arguments.flag("skiplock");
     task::run(host, "vzstop", &vmid.to_string(), |_| {
-        host.dawdle(Some(vmid));
+        host.delay(Some(vmid));
         locked(host, vmid, || {
             if !skip_lock {
                 GuestConfig::load(host, vmid)?.check_lock()?;
@@ -148,7 +148,7 @@ pub fn destroy(host: &Host, arguments: &Arguments) -> Outcome {
     };
     check()?;
     task::run(host, "vzdestroy", &vmid.to_string(), |task| {
-        host.dawdle(Some(vmid));
+        host.delay(Some(vmid));
         locked(host, vmid, || {
             check()?;
             destroy_locked(host, task, vmid, arguments.flag("purge"))

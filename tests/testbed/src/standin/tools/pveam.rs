@@ -66,7 +66,7 @@ fn download(host: &Host, arguments: &Arguments) -> Outcome {
         return Err(Failure::new(format!("storage '{}' does not support templates", store.name)));
     }
     task::run_unchecked(host, "download", template, |task| {
-        host.dawdle(None);
+        host.delay(None);
         fetch(host, task, appliance)
     })?;
     Ok(0)

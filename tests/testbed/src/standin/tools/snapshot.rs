@@ -26,7 +26,7 @@ pub fn create(host: &Host, arguments: &Arguments) -> Outcome {
             if config.snapshots.contains_key(name) {
                 return Err(Failure::new(format!("snapshot name '{name}' already used")));
             }
-            host.dawdle(Some(vmid));
+            host.delay(Some(vmid));
             copy_frozen(host, vmid, name)?;
             let mut values = config.current.clone();
             values.insert("snaptime".to_owned(), now().to_string());
@@ -88,7 +88,7 @@ pub fn rollback(host: &Host, arguments: &Arguments) -> Outcome {
             let mut config = GuestConfig::load(host, vmid)?;
             config.check_lock()?;
             let values = find(&config, name)?;
-            host.dawdle(Some(vmid));
+            host.delay(Some(vmid));
             if container::running(host, vmid) {
                 container::kill(host, vmid)?;
             }

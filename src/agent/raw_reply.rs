@@ -1,4 +1,4 @@
-//! From what a wire format said to a Reply within the bounds of a Message: ids, lengths, kind.
+//! From a reply as a wire format gave it to a Reply within the bounds of a Message: ids, lengths, kind.
 
 use std::collections::BTreeSet;
 
@@ -6,27 +6,28 @@ use serde_json::Value;
 
 use super::{
     arguments,
-    entry::{Reply, ReplyKind, TurnRequest},
+    entry::{Reply, ReplyKind, ToolUse, TurnRequest},
     tools,
 };
-use crate::api::{ToolCall, Usage};
+use crate::api::{
+    ToolCall, Usage,
+    limits::{
+        LONGEST_ARGUMENTS, LONGEST_CALL_ID, LONGEST_MODEL_NAME, LONGEST_OPAQUE, LONGEST_STOP_REASON, LONGEST_TEXT,
+        LONGEST_TOOL_NAME, MOST_CALLS,
+    },
+    text::shortened,
+};
 
-/// Most calls that one turn may hold; more are dropped and the model never sees that it made them.
-const MOST_CALLS: usize = 32;
 /// Most bytes that the arguments of all calls of a turn may have together: a Message has to fit into etcd.
-const MOST_ARGUMENTS: usize = 2 * arguments::LONGEST;
-/// Longest texts that a Message holds, in characters.
-const LONGEST_TEXT: usize = 131_072;
-const LONGEST_OPAQUE: usize = 262_144;
-const LONGEST_NAME: usize = 128;
-const LONGEST_ID: usize = 256;
+const LONGEST_ARGUMENTS_TOGETHER: usize = 2 * LONGEST_ARGUMENTS;
 
-/// An answer as a wire format gave it.
+/// A reply as a wire format gave it.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct RawReply {
     pub text: String,
-    pub calls: Vec<WrittenCall>,
+    pub calls: Vec<RawCall>,
     pub opaque: Option<String>,
+    /// It holds reasoning.
     pub reasoning: bool,
     pub stop_reason: Option<String>,
     pub model: Option<String>,
@@ -39,7 +40,7 @@ pub(super) struct Answer {
 
 /// A call as the model wrote it.
 #[derive(Debug)]
-pub(super) struct WrittenCall {
+pub(super) struct RawCall {
     pub id: String,
     pub name: String,
     pub arguments: String,
@@ -47,9 +48,9 @@ pub(super) struct WrittenCall {
     pub cut: bool,
 }
 
-impl Answer {
+impl RawReply {
     pub(super) fn into_reply(mut self, used: &BTreeSet<String>, request: &TurnRequest) -> Reply {
-        if request.tools
+        if request.tools == ToolUse::Offered
             && !self.cut
             && !self.refused
             && self.calls.is_empty()
@@ -58,21 +59,23 @@ impl Answer {
             self.text = String::new();
             self.calls.push(call);
         }
-        let whole = !self.refused && request.tools;
+        let may_call = !self.refused && request.tools == ToolUse::Offered;
         let mut ids = used.clone();
-        let mut room = MOST_ARGUMENTS;
+        let mut room = LONGEST_ARGUMENTS_TOGETHER;
         let calls: Vec<ToolCall> = std::mem::take(&mut self.calls)
             .into_iter()
-            .filter(|call| whole && !call.cut && !call.name.is_empty())
+            .filter(|call| may_call && !call.cut && !call.name.is_empty())
+            // More are dropped, and the model never sees that it made them.
             .take(MOST_CALLS)
             .enumerate()
             .map(|(index, call)| ToolCall {
-                id: unique(&call.id, &mut ids, request.entries.len(), index),
-                name: clip(&call.name, LONGEST_NAME),
-                arguments: fitting(arguments::stored(&call.arguments), &mut room),
+                id: unique_id(&call.id, &mut ids, request.entries.len(), index),
+                // Without an ellipsis: servers refuse a conversation with a name that holds one.
+                name: call.name.chars().take(LONGEST_TOOL_NAME).collect(),
+                arguments: stored_within(arguments::text_to_store(&call.arguments), &mut room),
             })
             .collect();
-        let text = clip(&self.text, LONGEST_TEXT);
+        let text = shortened(&self.text, LONGEST_TEXT);
         let kind = match () {
             () if self.refused => ReplyKind::Refusal,
             () if !calls.is_empty() => ReplyKind::Calls,
@@ -85,29 +88,29 @@ impl Answer {
             text,
             calls,
             opaque: self.opaque.filter(|opaque| opaque.chars().count() <= LONGEST_OPAQUE),
-            stop_reason: self.stop_reason.map(|reason| clip(&reason, 253)),
-            model: self.model.map(|model| clip(&model, 253)),
+            stop_reason: self.stop_reason.map(|reason| shortened(&reason, LONGEST_STOP_REASON)),
+            model: self.model.map(|model| shortened(&model, LONGEST_MODEL_NAME)),
             usage: self.usage,
             kind,
         }
     }
 }
 
-/// The arguments while there is room for them, else a note of their size.
-fn fitting(stored: String, room: &mut usize) -> String {
+/// The arguments while there is room for them, else a note of their size in their place.
+fn stored_within(stored: String, room: &mut usize) -> String {
     match room.checked_sub(stored.len()) {
         Some(left) => {
             *room = left;
             stored
         }
-        None => arguments::oversized(stored.len()),
+        None => arguments::size_note(stored.len()),
     }
 }
 
 /// The id as it is, or a new one where it is missing, too long or used before.
-fn unique(id: &str, used: &mut BTreeSet<String>, entries: usize, index: usize) -> String {
+fn unique_id(id: &str, used: &mut BTreeSet<String>, entries: usize, index: usize) -> String {
     let mut id = id.to_owned();
-    if id.is_empty() || id.chars().count() > LONGEST_ID || used.contains(&id) {
+    if id.is_empty() || id.chars().count() > LONGEST_CALL_ID || used.contains(&id) {
         id = format!("call_{entries}_{index}");
         while used.contains(&id) {
             id.push('_');
@@ -119,7 +122,7 @@ fn unique(id: &str, used: &mut BTreeSet<String>, entries: usize, index: usize) -
 
 /// Some small models write a call as text. It counts only when the whole answer is one object (bare, fenced or tagged)
 /// that names one of our tools and brings arguments.
-fn call_in_text(text: &str) -> Option<WrittenCall> {
+fn call_in_text(text: &str) -> Option<RawCall> {
     let mut text = text.trim();
     for (open, close) in [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")] {
         if let Some(inner) = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)) {
@@ -131,10 +134,5 @@ fn call_in_text(text: &str) -> Option<WrittenCall> {
     let arguments = object.get("arguments").or_else(|| object.get("parameters"))?;
     let known = object.len() == 2 && tools::NAMES.contains(&name);
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-    known.then(|| WrittenCall { id: String::new(), name: name.to_owned(), arguments, cut: false })
-}
-
-/// At most `longest` characters of the text.
-pub(super) fn clip(text: &str, longest: usize) -> String {
-    text.chars().take(longest).collect()
+    known.then(|| RawCall { id: String::new(), name: name.to_owned(), arguments, cut: false })
 }

@@ -1,4 +1,4 @@
-//! The words in which a container creation ends.
+//! One container creation, and the reports in which it can end.
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +10,7 @@ use crate::steps::error::ConnectError;
 use crate::steps::report::{LostReason, NotStarted, Outcome, Report};
 use crate::steps::runner::Runner;
 
+/// What a creation needs to know on its way.
 pub(super) struct Creation<'a> {
     pub runner: &'a Runner,
     pub host: &'a HostAccess,
@@ -20,13 +21,13 @@ pub(super) struct Creation<'a> {
     pub latest: Instant,
 }
 
-/// Ends the course early.
-pub(super) enum Stop {
+/// Why a creation goes no further.
+pub(super) enum EarlyEnd {
     Connect(ConnectError),
     Report(Box<ContainerReport>),
 }
 
-impl From<ConnectError> for Stop {
+impl From<ConnectError> for EarlyEnd {
     fn from(error: ConnectError) -> Self {
         Self::Connect(error)
     }
@@ -40,34 +41,34 @@ pub(super) struct CreatedContainer {
 }
 
 impl Creation<'_> {
-    pub(super) fn created(&self, made: CreatedContainer, detail: &str) -> ContainerReport {
+    pub(super) fn created(&self, container: CreatedContainer, detail: &str) -> ContainerReport {
         ContainerReport {
             outcome: ContainerOutcome::Created,
-            vmid: Some(made.vmid),
-            hostname: self.request.hostname.clone(),
-            template: made.template,
-            stdout: made.report.stdout,
-            stderr: made.report.stderr,
-            detail: format!("container {} {detail}", made.vmid),
+            vmid: Some(container.vmid),
+            hostname: self.request.container.hostname.clone(),
+            template: container.template,
+            stdout: container.report.stdout,
+            stderr: container.report.stderr,
+            detail: format!("container {} {detail}", container.vmid),
         }
     }
 
     pub(super) fn refused(&self, reason: ContainerRefusal, detail: String) -> ContainerReport {
-        self.bare(ContainerOutcome::Refused { reason }, None, detail)
+        self.report(ContainerOutcome::Refused { reason }, None, detail)
     }
 
-    pub(super) fn cancelled(&self, vmid: Option<u32>, detail: &str) -> Stop {
+    pub(super) fn cancelled(&self, vmid: Option<u32>, detail: &str) -> EarlyEnd {
         let outcome = ContainerOutcome::Failed { outcome: Outcome::Cancelled };
-        self.stop(self.bare(outcome, vmid, detail.to_owned()))
+        self.end_with(self.report(outcome, vmid, detail.to_owned()))
     }
 
-    pub(super) fn failed(&self, vmid: u32, template: Option<&str>, report: Report, note: &str) -> Stop {
+    pub(super) fn failed(&self, vmid: u32, template: Option<&str>, report: Report, note: &str) -> EarlyEnd {
         let detail = if report.detail.is_empty() { note.to_owned() } else { format!("{note}: {}", report.detail) };
-        self.stop(ContainerReport {
+        self.end_with(ContainerReport {
             template: template.map(ToOwned::to_owned),
             stdout: report.stdout,
             stderr: report.stderr,
-            ..self.bare(ContainerOutcome::Failed { outcome: report.outcome }, Some(vmid), detail)
+            ..self.report(ContainerOutcome::Failed { outcome: report.outcome }, Some(vmid), detail)
         })
     }
 
@@ -75,24 +76,25 @@ impl Creation<'_> {
     pub(super) fn unreachable(&self, error: &ConnectError) -> ContainerReport {
         let outcome = Outcome::Lost { reason: LostReason::HostUnreachable };
         let detail = format!("{error}; an earlier try may have created a container, look at pct list");
-        self.bare(ContainerOutcome::Failed { outcome }, None, detail)
+        self.report(ContainerOutcome::Failed { outcome }, None, detail)
     }
 
     pub(super) fn never_begun(&self) -> ContainerReport {
         let outcome = Outcome::NotStarted { reason: NotStarted::Fenced };
         let detail = "nothing was created, and this attempt cannot begin any more".into();
-        self.bare(ContainerOutcome::Failed { outcome }, None, detail)
+        self.report(ContainerOutcome::Failed { outcome }, None, detail)
     }
 
+    /// Beginning of the ids of all tries to create the container.
     pub(super) fn prefix(&self) -> String {
         format!("{}-create", self.attempt_id)
     }
 
-    pub(super) fn bare(&self, outcome: ContainerOutcome, vmid: Option<u32>, detail: String) -> ContainerReport {
+    pub(super) fn report(&self, outcome: ContainerOutcome, vmid: Option<u32>, detail: String) -> ContainerReport {
         ContainerReport {
             outcome,
             vmid,
-            hostname: self.request.hostname.clone(),
+            hostname: self.request.container.hostname.clone(),
             template: None,
             stdout: Default::default(),
             stderr: Default::default(),
@@ -100,7 +102,7 @@ impl Creation<'_> {
         }
     }
 
-    pub(super) fn stop(&self, report: ContainerReport) -> Stop {
-        Stop::Report(Box::new(report))
+    pub(super) fn end_with(&self, report: ContainerReport) -> EarlyEnd {
+        EarlyEnd::Report(Box::new(report))
     }
 }
