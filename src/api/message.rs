@@ -4,7 +4,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ObjectRef;
+use super::{ObjectRef, limits};
 
 /// One entry of a plan's transcript. Never changes.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -26,7 +26,10 @@ use super::ObjectRef;
     selectable = ".spec.planRef.name"
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = ("self == oldSelf", "a Message's spec never changes"))]
+#[x_kube(
+    validation = ("self == oldSelf", "a Message's spec never changes"),
+    validation = ("!has(self.author) || self.role == 'Operator'", "only an operator's Message has an author")
+)]
 pub struct MessageSpec {
     /// The plan that it belongs to.
     pub plan_ref: ObjectRef,
@@ -39,6 +42,9 @@ pub struct MessageSpec {
     #[serde(default)]
     #[schemars(length(max = 131_072))]
     pub text: String,
+    /// The person who wrote it, for an operator's Message; stamped by admission over whatever the caller wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
     /// The steps and looks that the agent asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
@@ -73,6 +79,23 @@ pub enum Role {
     Operator,
     /// The controller.
     System,
+}
+
+/// Who wrote an operator's Message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Author {
+    /// The user's name, as the API server knows it.
+    #[schemars(length(min = 1, max = limits::LONGEST_NAME))]
+    pub username: String,
+    /// Whether the author had the verb `approve` on the plan when the Message was made. Without it the words count only
+    /// as the answer to a question that the plan asks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_approve: bool,
+    /// Whether an admission policy has checked the name, for a Message that the controller made of an annotation. A
+    /// Message that a person made leaves it false: the controller knows whether the policies are up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verified: bool,
 }
 
 /// A tool call of the agent.

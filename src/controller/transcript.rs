@@ -127,6 +127,7 @@ mod tests {
             sequence,
             role,
             text: "words".to_owned(),
+            author: None,
             tool_calls: Vec::new(),
             tool_results: Vec::new(),
             model: None,

@@ -106,6 +106,7 @@ pub fn message(sequence: u32, role: Role, text: &str) -> Message {
             sequence,
             role,
             text: text.to_owned(),
+            author: None,
             tool_calls: vec![],
             tool_results: vec![],
             model: None,
