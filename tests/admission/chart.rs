@@ -152,7 +152,7 @@ async fn a_release_installs_upgrades_and_leaves_the_crds_when_it_goes() {
 #[tokio::test]
 async fn the_policies_expressions_are_checked_against_the_crds_without_a_warning() {
     let admin = cluster().await.admin();
-    let parts = ["decisions", "grants", "ownership"];
+    let parts = ["answers", "changes", "decisions", "grants", "messages", "ownership", "questions"];
     for policy in parts.map(|part| format!("oikos-{part}")) {
         let name = format!("validatingadmissionpolicy/{policy}");
         let checked = ["wait", "--for=jsonpath={.status.observedGeneration}=1", &name, "--timeout=60s"];
