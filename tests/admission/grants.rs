@@ -75,6 +75,12 @@ async fn the_controller_makes_windows_from_checked_annotations() {
     let mut window = room.window_object(&plan, "operator", "Annotation");
     window.spec.granted_by.verified = true;
     room.windows(&room.controller).create(&PostParams::default(), &window).await.unwrap();
+    let own = crate::cluster::controller().await.username().to_owned();
+    for (name, via) in [("operator", "Manual"), ("operator", "Chat"), (&own, "Annotation")] {
+        let window = room.window_object(&plan, name, via);
+        let words = refusal(room.windows(&room.controller).create(&PostParams::default(), &window).await);
+        assert!(words.contains("grants only what a person approved or confirmed"), "{via}: {words}");
+    }
 }
 
 #[tokio::test]

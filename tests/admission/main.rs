@@ -11,6 +11,7 @@ mod cluster;
 mod controller;
 mod decisions;
 mod grants;
+mod guard;
 mod messages;
 mod ownership;
 mod phases;

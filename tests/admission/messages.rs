@@ -108,6 +108,11 @@ async fn the_controller_makes_a_message_of_an_annotation_in_its_authors_name() {
     let claim = json!({"author": {"username": "operator", "mayApprove": true, "verified": true}});
     let made = say(&room, &room.controller, &plan, claim.clone()).await.unwrap();
     assert_eq!(author(&made), ("operator", true, true));
+    let own = crate::cluster::controller().await.username().to_owned();
+    for nobody in [json!({}), json!({"author": {"username": own}})] {
+        let words = refusal(say(&room, &room.controller, &plan, nobody).await);
+        assert!(words.contains("speaks only in the name of a person"), "{words}");
+    }
     for role in ["Agent", "System"] {
         let mut spoken = claim.clone();
         spoken["role"] = json!(role);

@@ -26,6 +26,11 @@
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "oikos.serviceAccountName" . }}
 {{- end -}}
 
+{{/* Whether a Message holds a person's words. */}}
+{{- define "oikos.isOfAnOperator" -}}
+object.spec.role == 'Operator'
+{{- end -}}
+
 {{/* The namespaces whose Secrets the controller may read, as a JSON list. */}}
 {{- define "oikos.secretNamespaces" -}}
 {{- if .Values.rbac.secretNamespaces -}}

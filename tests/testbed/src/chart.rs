@@ -163,7 +163,9 @@ pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
     let mut forged = message.clone();
     forged.data["spec"]["model"] = json!("an operator has none");
     let made = kind(&account, &namespace, "AutonomyWindow", "autonomywindows");
-    made.create(&PostParams::default(), &window).await?;
+    let mut granted = window.clone();
+    granted.data["spec"]["grantedBy"]["via"] = json!("Annotation");
+    made.create(&PostParams::default(), &granted).await?;
     let dry = PostParams { dry_run: true, ..PostParams::default() };
     let dry_patch = PatchParams { dry_run: true, ..PatchParams::default() };
     until("the ownership policy", async || is_refusal(&executions.create(&dry, &execution).await)).await?;
