@@ -57,7 +57,7 @@ pub fn entries(
         match spec.kind {
             MessageKind::Note => {}
             MessageKind::Answer if answered.contains(&message.metadata.name.as_deref()) => {}
-            MessageKind::Answer => drafts.push_user_text(format!("The operator says:\n{}", spec.text)),
+            MessageKind::Answer => drafts.push_user_text(by_whom(message, "says")),
             MessageKind::Turn | MessageKind::ClosingTurn
                 if spec.text.trim().is_empty() && spec.tool_calls.is_empty() => {}
             MessageKind::Turn | MessageKind::ClosingTurn => {
@@ -215,11 +215,16 @@ fn results_of<'a>(
             return Err(MissingResult { sequence: spec.sequence, call_id: call.id.clone(), execution: name });
         }
         answered.extend(words.iter().map(|message| message.metadata.name.as_deref()));
-        let said = words.iter().map(|message| message.spec.text.as_str()).collect::<Vec<_>>().join("\n\n");
-        let text = format!("The operator answers:\n{said}");
+        let text = words.iter().map(|message| by_whom(message, "answers")).collect::<Vec<_>>().join("\n\n");
         results.push(stored_answer(CallResult { call_id: call.id.clone(), text, is_error: false }));
     }
     Ok(results)
+}
+
+/// A person's words, and whose they are.
+fn by_whom(message: &Message, does: &str) -> String {
+    let name = message.spec.author.as_ref().map_or(String::new(), |author| format!(" {}", author.username));
+    format!("The operator{name} {does}:\n{}", message.spec.text)
 }
 
 /// A result that a Message holds; its short form is its beginning.

@@ -81,6 +81,8 @@ pub const LONGEST_TOOL_RESULT: usize = 65_536;
 pub const DIGEST_LENGTH: usize = 64;
 /// Why a person approved or denied.
 pub const LONGEST_PERSONS_REASON: usize = 1024;
+/// An answer by annotation; a Message has room for more.
+pub const LONGEST_ANSWER: usize = 4096;
 /// Why the risk of a declared step is what it is.
 pub const LONGEST_RISK_REASON: usize = 1024;
 /// One of several reasons for the risk of a step.

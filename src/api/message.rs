@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BlockedReason, ObjectRef,
     limits::{
-        LONGEST_ARGUMENTS, LONGEST_CALL_ID, LONGEST_MODEL_NAME, LONGEST_OPAQUE, LONGEST_STOP_REASON, LONGEST_TEXT,
+        LONGEST_ARGUMENTS, LONGEST_CALL_ID, LONGEST_MODEL_NAME, LONGEST_NAME, LONGEST_OPAQUE, LONGEST_STOP_REASON, LONGEST_TEXT,
         LONGEST_TOOL_NAME, LONGEST_TOOL_RESULT, MOST_CALLS,
     },
 };
@@ -36,7 +36,8 @@ use super::{
     validation = ("self == oldSelf", "a Message's spec never changes"),
     validation = ("self.kind in ['Turn', 'ClosingTurn'] || !(has(self.toolCalls) || has(self.toolResults) || has(self.model) || has(self.stopReason) || has(self.usage) || has(self.opaque))", "only a turn of the agent has tool calls, results, a model, a stop reason, usage and provider fields"),
     validation = ("self.kind == 'Turn' || !has(self.toolCalls) || size(self.toolCalls) == 0", "a closing turn calls no tools"),
-    validation = ("(self.kind == 'Note') == has(self.reason)", "a Note has a reason, and nothing else has one")
+    validation = ("(self.kind == 'Note') == has(self.reason)", "a Note has a reason, and nothing else has one"),
+    validation = ("!has(self.author) || self.kind == 'Answer'", "only an Answer has an author")
 )]
 pub struct MessageSpec {
     /// The plan that it belongs to.
@@ -53,6 +54,9 @@ pub struct MessageSpec {
     /// For a Note: the stable code of what it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<BlockedReason>,
+    /// The person who wrote an Answer; stamped by admission over whatever the caller wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
     /// The tools that the agent called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MOST_CALLS))]
@@ -87,6 +91,7 @@ impl MessageSpec {
             kind,
             text: text.into(),
             reason: None,
+            author: None,
             tool_calls: Vec::new(),
             tool_results: Vec::new(),
             model: None,
@@ -115,6 +120,23 @@ impl MessageKind {
     pub fn is_turn(self) -> bool {
         matches!(self, Self::Turn | Self::ClosingTurn)
     }
+}
+
+/// Who wrote an Answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Author {
+    /// The user's name, as the API server knows it.
+    #[schemars(length(min = 1, max = LONGEST_NAME))]
+    pub username: String,
+    /// Whether the author had the verb `approve` on the plan when the Message was made. Without it the words count only
+    /// as the answer to a question that the plan asks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_approve: bool,
+    /// Whether an admission policy has checked the name, for a Message that the controller made of an annotation. A
+    /// Message that a person made leaves it false: the controller knows whether the policies are up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verified: bool,
 }
 
 /// A tool call of the agent.

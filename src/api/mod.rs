@@ -33,8 +33,10 @@ pub use execution::{
 };
 pub use execution_phase::ExecutionPhase;
 pub use host::{Guest, GuestKind, GuestSpec, GuestStatus, Host, HostSpec, HostStatus};
-pub use message::{Message, MessageKind, MessageSpec, ToolCall, ToolResult, Usage};
-pub use names::{APPROVE, APPROVED_BY, CONFIRM, DENY, GROUP, PLAN_LABEL, REASON};
+pub use message::{Author, Message, MessageKind, MessageSpec, ToolCall, ToolResult, Usage};
+pub use names::{
+    ANSWER, ANSWERED_BY, ANSWERED_SEQUENCE, APPROVE, APPROVED_BY, CONFIRM, DENY, GROUP, PLAN_LABEL, REASON,
+};
 pub use oikos_risk::Risk;
 pub use plan::{
     Approval, Blocked, CreatedGuest, GrantedPlan, Plan, PlanLimits, PlanPhase, PlanResult, PlanSpec, PlanStatus,

@@ -16,6 +16,12 @@ pub const CONFIRM: &str = "oikos.dev/confirm";
 pub const REASON: &str = "oikos.dev/reason";
 /// Who wrote the decision; stamped by admission over whatever the caller wrote.
 pub const APPROVED_BY: &str = "oikos.dev/approved-by";
+/// The annotation that answers a plan that asks: its value is the answer.
+pub const ANSWER: &str = "oikos.dev/answer";
+/// Who wrote the answer; stamped by admission over whatever the caller wrote.
+pub const ANSWERED_BY: &str = "oikos.dev/answered-by";
+/// `status.blocked.sequence` of what the answer answers; stamped by admission unless the caller names it, and checked.
+pub const ANSWERED_SEQUENCE: &str = "oikos.dev/answered-sequence";
 /// The label on every child of a Plan, with the Plan's name.
 pub const PLAN_LABEL: &str = "oikos.dev/plan";
 
@@ -30,6 +36,11 @@ const LONGEST_STEM: usize = 230;
 /// The name of a plan's Message with this sequence: `<plan>-<sequence>`.
 pub fn message_name(plan: &str, sequence: u32) -> String {
     format!("{}-{sequence}", stem(plan))
+}
+
+/// The name of the Message that the controller makes of an answer by annotation.
+pub fn answer_name(plan: &str, sequence: u32) -> String {
+    format!("{}-{sequence}-answer", stem(plan))
 }
 
 /// The name of an Execution: `<plan>-<turn>-<call>`, both counted from 1. The turn is the sequence of the agent's

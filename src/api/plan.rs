@@ -295,6 +295,9 @@ pub struct Blocked {
     /// The sequence of the Message after which the plan stopped. An operator answers with a Message of the same sequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u32>,
+    /// The kubectl line with which to answer, when words can help.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// What the gate will answer to a declared step once the plan is approved.

@@ -22,9 +22,10 @@ use super::{
     known_secrets::KnownSecrets,
     stores::{MaybeInvalid, Stores},
     tasks::Tasks,
+    transcript::heard,
 };
 use crate::{
-    api::{Execution, Plan, limits::LONGEST_EVENT_NOTE, text::shortened},
+    api::{Execution, Message, Plan, limits::LONGEST_EVENT_NOTE, text::shortened},
     decide::{AdmissionGuard, Notice, Severity},
     steps::Runner,
 };
@@ -71,6 +72,11 @@ impl Context {
         let expires = window.and_then(|window| window.status.as_ref()?.expiry_time.as_ref());
         let left = expires.map(|time| time.0.duration_since(Timestamp::now()));
         left.and_then(|left| Duration::try_from(left).ok()).unwrap_or_default().min(START_WITHIN)
+    }
+
+    /// The plan's transcript in order, without words of people that do not count.
+    pub fn transcript(&self, plan_uid: &str) -> Vec<Message> {
+        heard(self.stores.messages_of(plan_uid), self.admission_guard())
     }
 
     /// Publishes an Event. A failure is only logged: no decision depends on Events.

@@ -20,7 +20,7 @@ use super::{
     turn_task,
 };
 use crate::{
-    api::{AutonomyWindow, BlockedReason, Execution, Plan, Reason},
+    api::{AutonomyWindow, BlockedReason, Execution, Message, Plan, Reason},
     decide::{self, ObservedPlan, PlanEffect},
 };
 
@@ -36,7 +36,7 @@ pub async fn reconcile(seen: Arc<MaybeInvalid<Plan>>, context: Arc<Context>) -> 
     }
     let uid = plan.metadata.uid.clone().unwrap_or_default();
     let now = now();
-    let messages = context.stores.messages_of(&uid);
+    let messages = context.transcript(&uid);
     let executions = context.stores.executions_of(&uid);
     let windows = context.stores.windows_of(&uid);
     let occupied_names = context.stores.orphaned_executions(&plan);
@@ -80,6 +80,9 @@ async fn carry_out(
         PlanEffect::Revoke(name) => revoke(&context.api::<AutonomyWindow>(namespace), &name).await?,
         PlanEffect::Grant(window) => {
             create(&context.api::<AutonomyWindow>(namespace), "creating a window", &window).await?;
+        }
+        PlanEffect::Answer(message) => {
+            create(&context.api::<Message>(namespace), "storing an answer", &message).await?;
         }
         PlanEffect::Execute(execution) => {
             create(&context.api::<Execution>(namespace), "creating an execution", &execution).await?;

@@ -14,7 +14,7 @@ use crate::{
         BlockedReason, Execution, ExecutionSpec, Message, MessageKind, MessageSpec, ObjectRef, Plan, PlanResult,
         Reason, Risk, RunSpec, ToolCall, ToolResult, limits::DEFAULT_TIMEOUT_SECONDS,
     },
-    decide::{Tally, Turn, TurnEnd},
+    decide::{AdmissionGuard, Tally, Turn, TurnEnd},
 };
 
 /// The latest entry of the transcript: the agent's, or the note that stands in its place. `messages` are sorted.
@@ -29,6 +29,31 @@ pub fn latest_turn(plan: &Plan, messages: &[Message]) -> Option<Turn> {
         end: end_of(latest),
         answered: messages.iter().any(answers),
     })
+}
+
+/// The Messages that count: all of the controller's, and of people's those whose author may approve the plan, or that
+/// answer a question before the agent went on. While no policy checks who writes, any of them counts.
+pub fn heard(messages: Vec<Message>, guard: AdmissionGuard) -> Vec<Message> {
+    if guard == AdmissionGuard::Missing {
+        return messages;
+    }
+    let is_heard: Vec<bool> = messages.iter().map(|message| is_heard(message, &messages)).collect();
+    messages.into_iter().zip(is_heard).filter_map(|(message, heard)| heard.then_some(message)).collect()
+}
+
+fn is_heard(message: &Message, messages: &[Message]) -> bool {
+    if message.spec.kind != MessageKind::Answer {
+        return true;
+    }
+    let Some(author) = &message.spec.author else { return false };
+    let sequence = message.spec.sequence;
+    let turn = |sequence| {
+        messages.iter().find(|it| it.spec.kind != MessageKind::Answer && it.spec.sequence == sequence)
+    };
+    let asked = turn(sequence).is_some_and(|asked| matches!(end_of(asked), TurnEnd::Question(_)));
+    let made = |message: &Message| message.metadata.creation_timestamp.clone();
+    let in_time = turn(sequence + 1).is_none_or(|next| made(message) <= made(next));
+    author.may_approve || (asked && in_time)
 }
 
 /// What the limits are held against; the operator's words begin a new row of failures.

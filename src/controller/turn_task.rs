@@ -86,7 +86,7 @@ async fn run_turn(
             };
             let conversation = Conversation {
                 plan,
-                messages: context.stores.messages_of(&uid),
+                messages: context.transcript(&uid),
                 executions: context.stores.executions_of(&uid),
                 context: turn_context(context, &namespace, plan, closing.as_ref()),
             };
@@ -229,7 +229,7 @@ fn turn_context(
     let inventory = context.stores.inventory(namespace);
     let left = status.window.as_ref().map(|window| window.expiry_time.0.duration_since(now()).as_secs());
     let uid = plan.metadata.uid.as_deref().unwrap_or_default();
-    let streak = agent::limits::text_only_streak(&context.stores.messages_of(uid));
+    let streak = agent::limits::text_only_streak(&context.transcript(uid));
     let known = |target: &Target| {
         let guest = inventory.guests.get(target);
         KnownTarget {

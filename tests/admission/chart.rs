@@ -83,28 +83,44 @@ async fn the_pod_meets_the_restricted_standard() {
     assert_eq!(deployment["spec"]["replicas"], 1);
 }
 
-#[tokio::test]
-async fn secrets_can_be_narrowed_to_named_namespaces() {
-    let render = ["template", "oikos", &chart(), "--set", "rbac.secretNamespaces={home,lab}"];
+/// The chart's documents that let somebody read Secrets, as `kind/namespace`.
+async fn secrets(values: &[&str]) -> Vec<String> {
+    let chart = chart();
+    let render = [&["template", "oikos", &chart, "--namespace", SYSTEM], values].concat();
     let rendered = cluster().await.admin().helm(&render).await.unwrap().ok().unwrap();
-    let secrets = documents(&rendered)
-        .into_iter()
-        .filter(|document| document["rules"].to_string().contains("secrets"))
-        .map(|document| format!("{}/{}", document["kind"].as_str().unwrap(), document["metadata"]["namespace"]))
-        .collect::<Vec<_>>();
-    assert_eq!(secrets, [r#"Role/"home""#, r#"Role/"lab""#]);
+    let documents = documents(&rendered);
+    let name = |document: &serde_json::Value| document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let roles: Vec<String> =
+        documents.iter().filter(|document| document["rules"].to_string().contains("\"secrets\"")).map(name).collect();
+    let binds = |document: &&serde_json::Value| roles.iter().any(|role| document["roleRef"]["name"] == *role);
+    let shown = |document: &serde_json::Value| {
+        format!("{}/{}", document["kind"].as_str().unwrap(), document["metadata"]["namespace"].as_str().unwrap_or("*"))
+    };
+    documents.iter().filter(binds).map(shown).collect()
+}
+
+#[tokio::test]
+async fn secrets_are_read_in_named_namespaces_and_never_cluster_wide() {
+    assert_eq!(secrets(&[]).await, [""; 0]);
+    assert_eq!(secrets(&["--set", "watchNamespace=home"]).await, ["RoleBinding/home"]);
+    let both = ["--set", "rbac.secretNamespaces={home,lab}"];
+    assert_eq!(secrets(&both).await, ["RoleBinding/home", "RoleBinding/lab"]);
+    let narrower = ["--set", "rbac.secretNamespaces={keys},watchNamespace=home"];
+    assert_eq!(secrets(&narrower).await, ["RoleBinding/keys"]);
 }
 
 #[tokio::test]
 async fn a_controller_of_one_namespace_is_bound_there_only() {
     let render = ["template", "oikos", &chart(), "--namespace", SYSTEM, "--set", "watchNamespace=home"];
     let rendered = cluster().await.admin().helm(&render).await.unwrap().ok().unwrap();
-    let bindings: Vec<String> = documents(&rendered)
+    let mut bindings: Vec<String> = documents(&rendered)
         .into_iter()
         .filter(|document| document["roleRef"].is_object())
         .map(|document| format!("{} {}", document["kind"], document["metadata"]["namespace"]))
         .collect();
-    assert_eq!(bindings, [r#""RoleBinding" "home""#, r#""RoleBinding" "oikos-system""#]);
+    bindings.sort();
+    let secrets_too = [r#""RoleBinding" "home""#, r#""RoleBinding" "home""#, r#""RoleBinding" "oikos-system""#];
+    assert_eq!(bindings, secrets_too);
     assert!(rendered.contains("- name: OIKOS_NAMESPACE\n              value: home"), "{rendered}");
 }
 
@@ -115,8 +131,12 @@ async fn a_release_installs_upgrades_and_leaves_the_crds_when_it_goes() {
     let install = ["install", "oikos", &chart(), "--namespace", SYSTEM, "--create-namespace"];
     let notes = admin.helm(&install).await.unwrap().ok().unwrap();
     assert!(notes.contains("create rolebinding oikos-approver --clusterrole=oikos-approver"), "{notes}");
+    let secrets = "WARNING: the controller may read no Secret";
+    assert!(notes.contains(secrets) && notes.contains("rbac.secretNamespaces"), "{notes}");
     let upgrade = ["upgrade", "oikos", &chart(), "--namespace", SYSTEM, "--set", "logLevel=debug"];
-    admin.helm(&upgrade).await.unwrap().ok().unwrap();
+    let upgrade = [upgrade.as_slice(), &["--set", "rbac.secretNamespaces={default}"]].concat();
+    let notes = admin.helm(&upgrade).await.unwrap().ok().unwrap();
+    assert!(!notes.contains(secrets), "{notes}");
     let shown = ["get", "deployment", "oikos", "-n", SYSTEM, "-o", "jsonpath={.spec.template.spec.containers[0].env}"];
     let env = admin.kubectl(&shown).await.unwrap().ok().unwrap();
     assert!(env.contains(r#"{"name":"RUST_LOG","value":"debug"}"#), "{env}");
@@ -132,7 +152,8 @@ async fn a_release_installs_upgrades_and_leaves_the_crds_when_it_goes() {
 #[tokio::test]
 async fn the_policies_expressions_are_checked_against_the_crds_without_a_warning() {
     let admin = cluster().await.admin();
-    for policy in ["oikos-decisions", "oikos-grants", "oikos-ownership"] {
+    let parts = ["answers", "changes", "decisions", "grants", "messages", "ownership", "questions"];
+    for policy in parts.map(|part| format!("oikos-{part}")) {
         let name = format!("validatingadmissionpolicy/{policy}");
         let checked = ["wait", "--for=jsonpath={.status.observedGeneration}=1", &name, "--timeout=60s"];
         admin.kubectl(&checked).await.unwrap().ok().unwrap();

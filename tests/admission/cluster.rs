@@ -4,7 +4,7 @@ use std::{fmt::Debug, time::Duration};
 
 use kube::{
     Client, Resource,
-    api::{Api, Patch, PostParams},
+    api::{Api, Patch, PatchParams, PostParams},
     core::NamespaceResourceScope,
 };
 use oikos::api::{
@@ -32,8 +32,8 @@ pub fn chart() -> String {
     testbed::chart::directory().to_str().unwrap().to_owned()
 }
 
-/// The control plane with the chart applied and its policies in force. `operator` may approve and edit everywhere,
-/// `viewer` may edit everywhere and approve nowhere.
+/// The control plane with the chart applied and its policies in force. `operator` may approve, edit and describe the
+/// fleet everywhere, `viewer` may edit everywhere and nothing else.
 pub async fn cluster() -> &'static ControlPlane {
     static READY: OnceCell<&'static ControlPlane> = OnceCell::const_new();
     READY.get_or_init(install).await
@@ -107,9 +107,9 @@ pub struct Room {
     pub admin: Client,
     /// The controller's ServiceAccount.
     pub controller: Client,
-    /// May edit and approve.
+    /// May edit, describe the fleet and approve.
     pub operator: Client,
-    /// May edit, not approve.
+    /// May edit, not describe the fleet, not answer, not approve.
     pub viewer: Client,
 }
 
@@ -134,6 +134,29 @@ impl Room {
             operator: plane.operator().client().await.unwrap(),
             viewer: plane.viewer().client().await.unwrap(),
         }
+    }
+
+    /// An account that has this one of the chart's roles in the room and no other right; `verb` is one on plans that it
+    /// has by it. Its user name and client.
+    pub async fn only(&self, role: &str, verb: &str) -> (String, Client) {
+        let plane = cluster().await;
+        let name = format!("only-{role}");
+        for words in [
+            vec!["create", "serviceaccount", &name],
+            vec![
+                "create",
+                "rolebinding",
+                &name,
+                &format!("--clusterrole={role}"),
+                &format!("--serviceaccount={}:{name}", self.namespace),
+            ],
+        ] {
+            let words = [words, vec!["-n", &self.namespace]].concat();
+            plane.admin().kubectl(&words).await.unwrap().ok().unwrap();
+        }
+        let access = plane.service_account(&self.namespace, &name).await.unwrap();
+        access.wait_until_allowed(verb, "plans.oikos.dev", &self.namespace).await.unwrap();
+        (access.username().to_owned(), access.client().await.unwrap())
     }
 
     fn api<K>(&self, client: &Client) -> Api<K>
@@ -188,6 +211,13 @@ impl Room {
         let phase = PlanPhase::AwaitingApproval;
         plan.status = Some(PlanStatus { phase, approval: Some(approval), ..PlanStatus::default() });
         self.plans(&self.controller).replace_status(name, &PostParams::default(), &plan).await.unwrap()
+    }
+
+    /// What the controller does when the plan stops after this Message for this reason.
+    pub async fn block(&self, plan: &str, reason: &str, sequence: u32) {
+        let blocked = json!({"reason": reason, "question": "Which colour?", "sequence": sequence});
+        let status = Patch::Merge(json!({"status": {"phase": "Blocked", "blocked": blocked}}));
+        self.plans(&self.controller).patch_status(plan, &PatchParams::default(), &status).await.unwrap();
     }
 
     /// A step of the plan as the controller would make it.

@@ -13,13 +13,15 @@ use tokio::{
 use crate::cluster::{Room, SYSTEM, apply_chart, plan_object, until, wait_for_policies};
 
 /// The controller as the chart starts it, but outside the cluster; killed when dropped.
-struct Controller {
+pub struct Controller {
     _process: Child,
-    log: Lines<BufReader<ChildStderr>>,
+    /// What it had logged when it was started.
+    pub first: Vec<String>,
+    pub log: Lines<BufReader<ChildStderr>>,
     health: String,
 }
 
-async fn start(account: &Access) -> Controller {
+pub async fn start(account: &Access) -> Controller {
     let mut process = Command::new(env!("CARGO_BIN_EXE_oikos"))
         .args(["controller", "--health-address", "127.0.0.1:0", "--log-format", "json"])
         .env("KUBECONFIG", account.kubeconfig())
@@ -36,7 +38,7 @@ async fn start(account: &Access) -> Controller {
         lines.push(line);
         if let Some(address) = entry["fields"]["address"].as_str() {
             let health = format!("http://{address}");
-            return Controller { _process: process, log, health };
+            return Controller { _process: process, first: lines, log, health };
         }
     }
 }

@@ -202,17 +202,6 @@ async fn an_annotation_cannot_ride_on_a_status_write() {
 }
 
 #[tokio::test]
-async fn the_guard_probe_as_the_controller_is_refused_in_the_guards_own_words() {
-    let room = room("probe").await;
-    let mut plan = plan_object("oikos-guard-probe");
-    plan["metadata"]["annotations"] = json!({APPROVE: "probe"});
-    let plan: Plan = serde_json::from_value(plan).unwrap();
-    let plans: kube::Api<Plan> = kube::Api::namespaced(room.controller.clone(), crate::cluster::SYSTEM);
-    let dry = PostParams { dry_run: true, ..PostParams::default() };
-    refusal(plans.create(&dry, &plan).await);
-}
-
-#[tokio::test]
 async fn a_waiting_step_is_approved_with_the_plans_token() {
     let room = room("step").await;
     let plan = room.plan("web").await;

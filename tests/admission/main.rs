@@ -4,11 +4,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod answers;
+mod changes;
 mod chart;
 mod cluster;
 mod controller;
 mod decisions;
 mod grants;
+mod guard;
+mod messages;
 mod ownership;
 mod phases;
 mod resources;

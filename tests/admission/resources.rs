@@ -137,7 +137,7 @@ async fn an_execution_has_exactly_one_action() {
 async fn a_window_lasts_at_most_half_an_hour_and_a_destructive_one_has_one_target() {
     let room = open_room("window").await;
     let plan = room.plan("web").await;
-    let base = serde_json::to_value(room.window_object(&plan, "operator", "Manual")).unwrap();
+    let base = serde_json::to_value(room.window_object(&plan, "operator", "Annotation")).unwrap();
     let cases = vec![
         ("/spec/durationSeconds", json!(1801), "less than or equal to 1800"),
         ("/spec/durationSeconds", json!(0), "greater than or equal to 1"),

@@ -145,7 +145,7 @@ async fn a_question_blocks_the_plan_and_the_operators_answer_reaches_the_agent()
         .model(&format!(
             r#"
   - {{ name: ask, when: {{ turn: 1 }}, reply: {{ calls: [{{ tool: ask_operator, arguments: {{ question: "Which colour?" }} }}] }} }}
-  - {{ name: told, when: {{ turn: 2, lastResultContains: ["The operator answers:", "blue"] }}, reply: {VERIFY} }}"#
+  - {{ name: told, when: {{ turn: 2, lastResultContains: ["The operator operator answers:", "blue"] }}, reply: {VERIFY} }}"#
         ))
         .await;
     lab.agent_plan(json!({})).await;

@@ -68,6 +68,7 @@ impl Lab {
     pub async fn on(plane: &'static ControlPlane, name: &str) -> Self {
         let operator = plane.operator();
         let namespace = plane.namespace(name).await.unwrap();
+        testbed::chart::let_read_secrets(plane, &namespace).await.unwrap();
         let client = operator.client().await.unwrap();
         let standin = Standin::start().unwrap();
         let lab = Self { plane, namespace, operator, client, standin, controller: None };

@@ -26,6 +26,20 @@
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "oikos.serviceAccountName" . }}
 {{- end -}}
 
+{{/* Whether a Message holds a person's words. */}}
+{{- define "oikos.isOfAnOperator" -}}
+object.spec.kind == 'Answer'
+{{- end -}}
+
+{{/* The namespaces whose Secrets the controller may read, as a JSON list. */}}
+{{- define "oikos.secretNamespaces" -}}
+{{- if .Values.rbac.secretNamespaces -}}
+{{- .Values.rbac.secretNamespaces | toJson -}}
+{{- else -}}
+{{- compact (list .Values.watchNamespace) | toJson -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "oikos.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
 app.kubernetes.io/instance: {{ .Release.Name }}

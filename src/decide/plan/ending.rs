@@ -3,11 +3,18 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{PlanDecider, PlanEffect};
+use crate::decide::object;
 use crate::api::{
-    Blocked, BlockedReason, ExecutionStatus, PlanPhase, PlanResult, Reason,
+    ANSWER, Blocked, BlockedReason, ExecutionStatus, Plan, PlanPhase, PlanResult, Reason,
     limits::{LONGEST_PLAN_TEXT, MOST_EVIDENCE},
     text::shortened,
 };
+
+/// The line that answers a plan which stopped at an entry of its transcript.
+fn answer_command(plan: &Plan) -> String {
+    let (namespace, name) = (object::namespace(plan), object::name(plan));
+    format!("kubectl -n {namespace} annotate plan {name} --overwrite {ANSWER}=\"...\"")
+}
 
 impl PlanDecider<'_> {
     pub(super) fn cancel(&mut self) -> PlanEffect {
@@ -25,7 +32,8 @@ impl PlanDecider<'_> {
     pub(super) fn block(&mut self, reason: Reason<BlockedReason>, sequence: Option<u32>) -> PlanEffect {
         self.status.phase = PlanPhase::Blocked;
         let question = shortened(&reason.message, LONGEST_PLAN_TEXT);
-        self.status.blocked = Some(Blocked { reason: reason.code, question, sequence });
+        let command = sequence.map(|_| answer_command(self.observed.plan));
+        self.status.blocked = Some(Blocked { reason: reason.code, question, sequence, command });
         PlanEffect::None
     }
 

@@ -1,6 +1,7 @@
 //! Plan: approved, carried out step by step or turn by turn, and ended only for a stated reason.
 
 mod agent_turns;
+mod answer;
 mod approval;
 mod declared_steps;
 mod ending;
@@ -22,7 +23,7 @@ use super::{
 };
 use crate::{
     api::{
-        AutonomyWindow, BlockedReason, CreatedGuest, Execution, ExecutionPhase, ExecutionSpec, Plan, PlanPhase,
+        AutonomyWindow, BlockedReason, CreatedGuest, Execution, ExecutionPhase, ExecutionSpec, Message, Plan, PlanPhase,
         PlanStatus, Reason, child, limits::MOST_TARGETS,
     },
     policy::{Inventory, OpenWindow, first_nonce},
@@ -65,6 +66,8 @@ pub enum PlanEffect {
     Grant(Box<AutonomyWindow>),
     /// Revoke the window of this name.
     Revoke(String),
+    /// Create this Message: a person answered by annotation.
+    Answer(Box<Message>),
     /// Create this Execution.
     Execute(Box<Execution>),
     /// Ask the model for the turn of this sequence.
@@ -145,6 +148,9 @@ impl<'a> PlanDecider<'a> {
         self.note_windows();
         if let Some(effect) = self.grant() {
             return effect;
+        }
+        if let Some(answer) = self.answer() {
+            return PlanEffect::Answer(Box::new(answer));
         }
         // Denied ends only with a grant, which has set another phase by now.
         if self.status.phase == PlanPhase::Denied {

@@ -36,7 +36,7 @@ pub fn directory() -> PathBuf {
 pub const VERSION: &str = "1.37.2";
 
 /// Applies the chart with these values (`key=value`) and waits until all of it is in force. Afterwards `operator` may
-/// approve and edit everywhere, `viewer` may edit everywhere and approve nowhere.
+/// approve, edit and describe the fleet everywhere, `viewer` may edit everywhere and approve nowhere.
 ///
 /// # Errors
 /// When helm or kubectl fails, or something is not in force after a minute.
@@ -62,6 +62,7 @@ pub async fn install_for(plane: &ControlPlane, version: &str, values: &[&str]) -
     for (binding, role, user) in [
         ("operator-approves", "oikos-approver", "operator"),
         ("operator-edits", "oikos-edit", "operator"),
+        ("operator-describes", "oikos-fleet", "operator"),
         ("operator-views", "oikos-view", "operator"),
         ("viewer-edits", "oikos-edit", "viewer"),
         ("viewer-views", "oikos-view", "viewer"),
@@ -90,6 +91,17 @@ pub async fn apply(plane: &ControlPlane, version: &str, values: &[&str]) -> Resu
     let manifests = admin.helm(&render).await?.ok()?;
     admin.kubectl_with_input(&["apply", "--server-side", "-f", "-"], &manifests).await?.ok()?;
     Ok(())
+}
+
+/// Lets the controller read the Secrets of a namespace, as the chart does for those in `rbac.secretNamespaces`.
+///
+/// # Errors
+/// When kubectl fails, or the right is not in force after a while.
+pub async fn let_read_secrets(plane: &ControlPlane, namespace: &str) -> Result<()> {
+    let account = format!("--serviceaccount={SYSTEM}:{ACCOUNT}");
+    let bind = ["create", "rolebinding", "oikos-secrets", "--clusterrole=oikos-secrets", &account, "-n", namespace];
+    plane.admin().kubectl(&bind).await?.ok()?;
+    plane.service_account(SYSTEM, ACCOUNT).await?.wait_until_allowed("get", "secrets", namespace).await
 }
 
 /// A new kind can be listed at once; watching it is refused until its cache has filled.
@@ -122,7 +134,8 @@ pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
     }))?;
     let mut plan = plans.create(&PostParams::default(), &plan).await?;
     plan.data["status"] = json!({
-        "phase": "AwaitingApproval",
+        "phase": "Blocked",
+        "blocked": {"reason": "OperatorNeeded", "question": "which?", "sequence": 1},
         "approval": {"token": TOKEN, "command": "kubectl annotate", "digest": "d", "nonce": "n"},
     });
     let written = kind(&account, &namespace, "Plan", "plans");
@@ -142,17 +155,46 @@ pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
     }))?;
     let executions = kind(&admin, &namespace, "Execution", "executions");
     let windows = kind(&admin, &namespace, "AutonomyWindow", "autonomywindows");
+    let messages = kind(&admin, &namespace, "Message", "messages");
+    let message = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": "probe"},
+        "spec": {"planRef": reference, "sequence": 1, "role": "Operator", "text": "go on"},
+    }))?;
+    let mut forged = message.clone();
+    forged.data["spec"]["model"] = json!("an operator has none");
+    let made = kind(&account, &namespace, "AutonomyWindow", "autonomywindows");
+    let mut granted = window.clone();
+    granted.data["spec"]["grantedBy"]["via"] = json!("Annotation");
+    made.create(&PostParams::default(), &granted).await?;
     let dry = PostParams { dry_run: true, ..PostParams::default() };
+    let dry_patch = PatchParams { dry_run: true, ..PatchParams::default() };
     until("the ownership policy", async || is_refusal(&executions.create(&dry, &execution).await)).await?;
+    let mut window = window;
+    window.metadata.name = Some("another".into());
     until("the grants policy", async || is_refusal(&windows.create(&dry, &window).await)).await?;
-    until("the stamp and the decisions policy", async || {
-        let patch = PatchParams { dry_run: true, ..PatchParams::default() };
-        let decided = |value: &str| Patch::Merge(json!({"metadata": {"annotations": {"oikos.dev/approve": value}}}));
-        let stamped = plans.patch("web", &patch, &decided(TOKEN)).await;
-        stamped.is_ok_and(|it| it.metadata.annotations.unwrap_or_default().contains_key("oikos.dev/approved-by"))
-            && is_refusal(&plans.patch("web", &patch, &decided("x")).await)
+    let label = Patch::Merge(json!({"metadata": {"labels": {"probe": "true"}}}));
+    until("the changes policy", async || is_refusal(&made.patch(&format!("web-{TOKEN}"), &dry_patch, &label).await))
+        .await?;
+    until("the stamp and the messages policy", async || {
+        let stamped = messages.create(&dry, &message).await;
+        stamped.is_ok_and(|it| it.data["spec"]["author"].is_object())
+            && is_refusal(&messages.create(&dry, &forged).await)
     })
-    .await
+    .await?;
+    let annotated = async |key: &str, value: &str| {
+        plans.patch("web", &dry_patch, &Patch::Merge(json!({"metadata": {"annotations": {key: value}}}))).await
+    };
+    for (key, right, beside) in
+        [("oikos.dev/approve", TOKEN, "oikos.dev/approved-by"), ("oikos.dev/answer", "blue", "oikos.dev/answered-by")]
+    {
+        until(&format!("the stamp and the policy of {key}"), async || {
+            let stamped = annotated(key, right).await;
+            stamped.is_ok_and(|it| it.metadata.annotations.unwrap_or_default().contains_key(beside))
+                && is_refusal(&annotated(key, "").await)
+        })
+        .await?;
+    }
+    Ok(())
 }
 
 fn kind(client: &Client, namespace: &str, kind: &str, plural: &str) -> Api<DynamicObject> {

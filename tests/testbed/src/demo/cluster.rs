@@ -40,13 +40,15 @@ impl Cluster {
         };
         let helm = binary(Tool::Helm).await?;
         let chart = options.tree.join("charts/oikos");
-        let rendered = output(Command::new(helm).arg("template").arg("oikos").arg(chart).args(["-n", SYSTEM]))?;
+        let secrets = format!("rbac.secretNamespaces={{{NAMESPACE}}}");
+        let render = ["-n", SYSTEM, "--set", &secrets];
+        let rendered = output(Command::new(helm).arg("template").arg("oikos").arg(chart).args(render))?;
         cluster.admin(&["create", "namespace", SYSTEM])?;
         cluster.admin(&["create", "namespace", NAMESPACE])?;
         cluster.apply(&rendered)?;
         cluster.admin(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"])?;
         // The operator may write plans, describe the fleet, keep its keys, and approve; nobody else may approve.
-        for role in ["edit", "oikos-approver"] {
+        for role in ["edit", "oikos-fleet", "oikos-approver"] {
             let (name, role) = (format!("operator-{role}"), format!("--clusterrole={role}"));
             cluster.admin(&["-n", NAMESPACE, "create", "rolebinding", &name, &role, "--user=operator"])?;
         }
