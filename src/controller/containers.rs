@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use kube::{
-    Api,
-    api::{DeleteParams, Preconditions},
-};
+use kube::Api;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -17,7 +14,7 @@ use super::{
 };
 use crate::{
     api::{
-        ContainerSpec, Execution, ExecutionReason, Guest, GuestKind, GuestSpec, NameRef, Reason, Target, TargetKind,
+        ContainerSpec, CreatedGuest, Execution, ExecutionReason, Guest, GuestKind, GuestSpec, NameRef, Reason, Target, TargetKind,
         child,
     },
     decide::StepResult,
@@ -42,10 +39,11 @@ pub async fn create(
     cancel: &CancellationToken,
     mode: Mode,
 ) -> Result<StepResult, ControllerError> {
-    let host = execution.spec.target.name();
-    let conflict = name_taken_elsewhere(context, namespace, &container.hostname, host);
-    if let Some(text) = conflict.filter(|_| mode == Mode::Start) {
-        return Ok(not_sent(Reason::new(ExecutionReason::HostnameTaken, text)));
+    let guests: Api<Guest> = context.api(namespace);
+    if mode == Mode::Start
+        && let Some(guest) = call("reading a guest", guests.get_opt(&container.hostname)).await?
+    {
+        return Ok(not_sent(Reason::new(ExecutionReason::HostnameTaken, taken_by(&guest))));
     }
     let attempt = execution.status.as_ref().and_then(|status| status.attempt_id.clone()).unwrap_or_default();
     let request = ContainerRequest {
@@ -61,45 +59,54 @@ pub async fn create(
             Err(error) => return Ok(not_connected(&error)),
         },
     };
+    let mut created = None;
+    let mut report = report;
     if let (Some(vmid), ContainerOutcome::Created | ContainerOutcome::NotReady) = (report.vmid, &report.outcome) {
-        register(context, namespace, execution, &container.hostname, vmid).await?;
+        match register(context, namespace, execution, &container.hostname, vmid).await? {
+            Ok(guest) => created = Some(guest),
+            Err(other) => {
+                report.outcome = ContainerOutcome::NotReady;
+                report.detail = format!("it is not registered: {}", taken_by(&other));
+            }
+        }
     }
-    Ok(container_result(report, execution.spec.timeout_seconds, &context.secrets.redactor(namespace)))
+    let result = container_result(report, execution.spec.timeout_seconds, &context.secrets.redactor(namespace));
+    Ok(StepResult { created, ..result })
 }
 
-/// A Guest of that name on another host: registering the new one would take its name away.
-fn name_taken_elsewhere(context: &Context, namespace: &str, hostname: &str, host: &str) -> Option<String> {
-    let target = Target::new(TargetKind::Lxc, hostname).ok()?;
-    let inventory = context.stores.inventory(namespace);
-    let guest = inventory.guests.get(&target).filter(|guest| guest.host != host)?;
-    Some(format!("{target} is guest {} of host:{} already; choose another hostname", guest.vmid, guest.host))
+/// Why a container cannot have the name of a Guest that exists. A Guest is never pointed at another container: other
+/// plans may be approved for the one that it names.
+fn taken_by(guest: &Guest) -> String {
+    let name = guest.metadata.name.as_deref().unwrap_or_default();
+    let GuestSpec { vmid, host_ref, .. } = &guest.spec;
+    format!(
+        "Guest {name} is {vmid} on host:{} already; choose another hostname, or delete the Guest if that container is gone",
+        host_ref.name
+    )
 }
 
-/// Registers the Guest, in place of one of the same name that the host does not have any more, and waits until the
-/// store knows it: the next step's target must not be unknown.
+/// Registers the Guest and waits until the store knows it: the next step's target must not be unknown. Gives back the
+/// Guest that has the name already, when it is another one.
 async fn register(
     context: &Context,
     namespace: &str,
     execution: &Execution,
     hostname: &str,
     vmid: u32,
-) -> Result<(), ControllerError> {
+) -> Result<Result<CreatedGuest, Box<Guest>>, ControllerError> {
     let guests: Api<Guest> = context.api(namespace);
     let host_ref = NameRef { name: execution.spec.target.name().to_owned() };
     let spec = GuestSpec { host_ref, vmid, kind: GuestKind::Lxc };
-    if let Some(old) = call("reading a guest", guests.get_opt(hostname)).await? {
-        if old.spec == spec {
-            return Ok(());
-        }
-        let only_this = Preconditions { uid: old.metadata.uid, ..Preconditions::default() };
-        let delete = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
-        call("removing a stale guest", guests.delete(hostname, &delete)).await?;
-    }
     let mut guest = Guest::new(hostname, spec.clone());
     guest.metadata.namespace = Some(namespace.to_owned());
     child::label(&execution.spec.plan_ref.name, &mut guest);
     create_object(&guests, "registering a guest", &guest).await?;
-    let Ok(target) = Target::new(TargetKind::Lxc, hostname) else { return Ok(()) };
+    // An earlier try of this very step may have registered it.
+    let live = call("reading a guest", guests.get(hostname)).await?;
+    if live.spec != spec {
+        return Ok(Err(Box::new(live)));
+    }
+    let target = Target::new(TargetKind::Lxc, hostname).map_err(|_| ControllerError::Nameless)?;
     let until_known = async {
         loop {
             let guests = context.stores.inventory(namespace).guests;
@@ -111,5 +118,5 @@ async fn register(
     };
     // If the store still lags after that, the next step is refused with the reason, and its author may repeat it.
     let _ = tokio::time::timeout(REGISTRATION_LIMIT, until_known).await;
-    Ok(())
+    Ok(Ok(CreatedGuest { target, uid: live.metadata.uid.unwrap_or_default(), vmid }))
 }

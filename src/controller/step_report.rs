@@ -26,12 +26,13 @@ pub fn step_result(report: Report, timeout_seconds: u32, redactor: &Redactor) ->
         detail: redactor.redact(&report.detail).text,
         stdout: Some(output(&report.stdout, redactor)),
         stderr: Some(output(&report.stderr, redactor)),
+        created: None,
     }
 }
 
 /// The result of a step that could not be sent: nothing ran.
 pub fn not_sent(reason: Reason<ExecutionReason>) -> StepResult {
-    StepResult { end: StepEnd::NotSent(reason.code), detail: reason.message, stdout: None, stderr: None }
+    StepResult { end: StepEnd::NotSent(reason.code), detail: reason.message, stdout: None, stderr: None, created: None }
 }
 
 /// The result of a step that could not be sent because the host could not be connected to.
@@ -41,7 +42,7 @@ pub fn not_connected(error: &ConnectError) -> StepResult {
 
 /// The result of a step that may have run, and of which nothing more can be learnt.
 pub fn unknown_result(reason: Reason<ExecutionReason>) -> StepResult {
-    StepResult { end: StepEnd::Lost(reason.code), detail: reason.message, stdout: None, stderr: None }
+    StepResult { end: StepEnd::Lost(reason.code), detail: reason.message, stdout: None, stderr: None, created: None }
 }
 
 /// The result of a container creation. A container that exists but in which no command can be run is a failure with

@@ -4,7 +4,7 @@ use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
 use super::status::{enter, set_reason};
 use crate::{
-    api::{EventReason, Execution, ExecutionPhase, ExecutionReason, ExecutionStatus, Output, Reason},
+    api::{CreatedGuest, EventReason, Execution, ExecutionPhase, ExecutionReason, ExecutionStatus, Output, Reason},
     decide::decision::{Decision, Notice, Severity},
 };
 
@@ -19,6 +19,8 @@ pub struct StepResult {
     pub stdout: Option<Output>,
     /// Standard error, when there is any to show.
     pub stderr: Option<Output>,
+    /// The guest that it created and registered.
+    pub created: Option<CreatedGuest>,
 }
 
 /// How an attempt ended.
@@ -125,6 +127,7 @@ fn end_with(status: &mut ExecutionStatus, result: &StepResult, now: Timestamp) -
     set_reason(status, &reason);
     status.stdout = result.stdout.clone();
     status.stderr = result.stderr.clone();
+    status.created = result.created.clone();
     status.completion_time = Some(Time(now));
     status.approval = None;
     true

@@ -30,7 +30,7 @@ fn claimed(phase: ExecutionPhase) -> Execution {
 }
 
 fn result(end: StepEnd) -> StepResult {
-    StepResult { end, detail: "so it was".to_owned(), stdout: Some(Output::default()), stderr: None }
+    StepResult { end, detail: "so it was".to_owned(), stdout: Some(Output::default()), stderr: None, created: None }
 }
 
 fn written(execution: &Execution, end: StepEnd) -> Option<ExecutionStatus> {

@@ -183,7 +183,7 @@ impl World {
             return;
         }
         let execution = &self.executions[name];
-        let result = StepResult { end, detail: String::new(), stdout: None, stderr: None };
+        let result = StepResult { end, detail: String::new(), stdout: None, stderr: None, created: None };
         let written = execution_result(execution, execution, &result, at(self.now));
         self.log_result(written.status.as_ref());
         self.write(name, written.status);
