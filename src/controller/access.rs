@@ -51,7 +51,7 @@ pub async fn host_access(context: &Context, namespace: &str, host: &Host) -> Res
 }
 
 fn unknown(target: &Target) -> LookupError<Reason<ExecutionReason>> {
-    let text = format!("this namespace has no Host or Guest for {target}");
+    let text = format!("this namespace has no Host or Guest for {target}; create it, or name another target");
     LookupError::Missing(Reason::new(ExecutionReason::UnknownTarget, text))
 }
 

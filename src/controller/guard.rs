@@ -1,5 +1,5 @@
-//! Proves that the admission policies that guard approvals are up: they must refuse a forbidden write, which is tried as
-//! a dry run.
+//! Proves that the admission policies that guard approvals are up: they must refuse a forbidden write, which is tried
+//! as a dry run.
 
 use std::{
     sync::{
