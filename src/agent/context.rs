@@ -88,8 +88,8 @@ impl TurnContext {
         if let Some(why) = &self.closing {
             let _ = write!(
                 text,
-                "\nThis is the last turn: {why}. You cannot call tools in it. Say in plain words what was reached, what \
-                 was not and why, what state the targets are in, and what the operator should do next. Do not claim \
+                "\nThis is the last turn: {why}. You cannot call tools in it. Say in plain words what was reached, \
+                 what was not and why, what state the targets are in, and what the operator should do next. Do not claim \
                  what no step has shown."
             );
         }

@@ -47,7 +47,7 @@ pub struct TurnRequest {
 /// Whether a model may call tools in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolUse {
-    /// It may.
+    /// It may call them.
     Offered,
     /// It may only speak, as in the closing turn.
     Withheld,
@@ -78,7 +78,7 @@ pub struct Reply {
 pub enum ReplyKind {
     /// It asks for something; there may be text as well.
     Calls,
-    /// Words only.
+    /// Only words.
     Text,
     /// Reasoning only: nothing was said and nothing asked for.
     ReasoningOnly,

@@ -6,9 +6,9 @@ use super::entry::ReplyKind;
 const SOUL: &str = include_str!("../../SOUL.md");
 
 /// What stands after a turn of words only.
-pub const NO_TOOL_CALLED: &str = "You called no tool, so nothing happened and nothing is running. If the goal is reached and \
-     verified, call finish with the ids of the steps that show it. If you need something that only the operator has, \
-     call ask_operator. Otherwise call the next step now.";
+pub const NO_TOOL_CALLED: &str = "You called no tool, so nothing happened and nothing is running. If the goal is \
+     reached and verified, call finish with the ids of the steps that show it. If you need something that only the \
+     operator has, call ask_operator. Otherwise call the next step now.";
 
 const TOOL_RULES: &str = "\
 # How your tools work
@@ -48,7 +48,8 @@ pub fn system_prompt(soul: Option<&str>) -> String {
 pub fn nudge(kind: ReplyKind, streak: u32) -> Option<String> {
     let said = match kind {
         ReplyKind::Calls => return None,
-        ReplyKind::Text if streak <= 1 => return None, // NO_TOOL_CALLED stands in the transcript already
+        // NO_TOOL_CALLED stands in the transcript already.
+        ReplyKind::Text if streak <= 1 => return None,
         ReplyKind::Text => format!("{streak} turns in a row without a call. The plan stops soon if no call comes."),
         ReplyKind::Empty | ReplyKind::ReasoningOnly => {
             "Your last answer was empty. Go on with the plan: call the next \

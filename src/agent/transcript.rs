@@ -22,9 +22,12 @@ const SHORTEN_BY: usize = 8;
 /// The newest results that are never shortened.
 const KEEP_NEWEST: usize = 2;
 
-/// A call that has no result yet: the model is not to be asked.
+/// A call that has no result, so that the model cannot be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("call {call_id} of message {sequence} has no result yet")]
+#[error(
+    "call {call_id} of message {sequence} has no result, since the Execution {execution} that would answer it is \
+     missing; cancel this plan and write a new one"
+)]
 pub struct MissingResult {
     /// The sequence of the Message that holds the call.
     pub sequence: u32,

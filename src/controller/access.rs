@@ -84,7 +84,7 @@ fn unsupported(target: &Target) -> LookupError<Reason<ExecutionReason>> {
 }
 
 fn unknown(target: &Target) -> LookupError<Reason<ExecutionReason>> {
-    let text = format!("this namespace has no Host or Guest for {target}");
+    let text = format!("this namespace has no Host or Guest for {target}; create it, or name another target");
     LookupError::Missing(Reason::new(ExecutionReason::UnknownTarget, text))
 }
 

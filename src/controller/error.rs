@@ -23,7 +23,7 @@ pub enum ControllerError {
         what: &'static str,
     },
     /// Another object has the name that an object of this plan needs.
-    #[error("the name {name} is taken by another object")]
+    #[error("the name {name} is taken by another object; delete that object")]
     NameTaken {
         /// The name.
         name: String,

@@ -1,5 +1,5 @@
-//! Health over HTTP: `/livez` says that the process runs, `/readyz` that every watch follows the API server, or else what
-//! is missing; `/metrics` says whether approvals are guarded.
+//! Health over HTTP: `/livez` says that the process runs, `/readyz` that every watch follows the API server, or else
+//! what is missing; `/metrics` says whether approvals are guarded.
 
 use std::{
     net::SocketAddr,

@@ -38,7 +38,7 @@ pub async fn run(context: Arc<Context>, execution: Execution, mode: Mode, cancel
     let result = tokio::select! {
         result = &mut running => result,
         () = tokio::time::sleep(SHOW_RUNNING_AFTER) => {
-            // At the same time: a slow API server must not hold up the step, nor its cancellation.
+            // Both at the same time, since a slow API server must hold up neither the step nor its cancellation.
             tokio::join!(running, show_running(&context, &execution)).0
         }
     };
@@ -113,7 +113,7 @@ async fn show_running(context: &Context, execution: &Execution) {
     let Ok(Some(mut live)) = call("reading a running execution", api.get_opt(&name)).await else { return };
     if let Some(status) = decide::show_running(&live, execution) {
         live.status = Some(status);
-        // People look at it and nothing is decided by it: whoever wrote first knew better, and a failure is no harm.
+        // Nothing is decided by it, and on a conflict something newer was written: a failure does no harm.
         let _ = replace_status(&api, "showing that an execution runs", &live).await;
     }
 }

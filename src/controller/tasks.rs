@@ -30,9 +30,9 @@ impl Tasks {
         }
     }
 
-    /// Starts a task, to be stopped by `cancel`, unless one works for the object already. `afterwards` runs once the task
-    /// is no longer registered, so that a reconcile that it wakes does not find the task any more. A panic ends only this
-    /// task.
+    /// Starts a task, to be stopped by `cancel`, unless one works for the object already. `afterwards` runs once the
+    /// task is no longer registered, so that a reconcile that it wakes does not find the task any more. A panic ends
+    /// only this task.
     pub fn start<F>(
         &self,
         uid: &str,

@@ -1,5 +1,5 @@
-//! From Messages and Executions to what the plan's decision needs of them, and from what a model answered to the Message
-//! that keeps it. Pure.
+//! From Messages and Executions to what the plan's decision needs of them, and from what a model answered to the
+//! Message that keeps it. Pure.
 
 use std::collections::BTreeMap;
 

@@ -53,14 +53,14 @@ pub async fn run(
     }
 }
 
-/// Waits until the store knows the turn, for a while: until then the plan's next pass would only ask for it again.
+/// Waits for a while until the store knows the turn: until then the plan's next decision would only ask for it again.
 async fn wait_until_cached(context: &Context, plan: &Plan, sequence: u32) {
     let stored = async {
         while !context.stores.has_turn(plan.metadata.uid.as_deref().unwrap_or_default(), sequence) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    // Past that the watch is broken: it is asked for again, and found, at this pace.
+    // If it takes longer, the watch is broken. The next decision asks for the turn again, and it is found to be stored.
     let _ = tokio::time::timeout(Duration::from_secs(10), stored).await;
 }
 
@@ -103,7 +103,7 @@ async fn run_turn(
     match create(&messages, "storing a turn", &message_of(plan, &message, spec)).await {
         // Asking again would give another such answer, and cost another request.
         Err(error) if error.is_unacceptable() => {
-            let text = format!("the answer cannot be stored: {error}");
+            let text = format!("the model's answer cannot be stored: {error}; answer to have the model asked again");
             let spec = note(plan, sequence, Reason::new(BlockedReason::AnswerUnacceptable, text));
             create(&messages, "storing a note", &message_of(plan, &message, spec)).await
         }
@@ -211,8 +211,10 @@ async fn wait_before_retry(error: &ModelError, tries: u32) {
 
 fn unusable_reply(reply: &Reply) -> String {
     let what = match reply.kind {
-        ReplyKind::Empty | ReplyKind::ReasoningOnly => "the model gave an empty answer twice",
-        ReplyKind::Refusal => "the model declined twice",
+        ReplyKind::Empty | ReplyKind::ReasoningOnly => {
+            "the model gave an empty answer twice; answer to have it asked again, or use another model"
+        }
+        ReplyKind::Refusal => "the model declined twice; answer to have it asked again, or use another model",
         _ => "the model's answer was cut off twice; raise limits.maxTokens of the Agent",
     };
     let said = if reply.text.is_empty() { String::new() } else { format!("; it said: {}", reply.text) };

@@ -41,7 +41,8 @@ impl Assessment {
     }
 }
 
-/// Assesses a command or a container creation on `target`. A step that is neither is not understood, and so Destructive.
+/// Assesses a command or a container creation on `target`. A step that is neither is not understood, and so
+/// Destructive.
 pub fn assess(
     target: &Target,
     run: Option<&str>,

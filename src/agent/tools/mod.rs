@@ -19,7 +19,7 @@ pub const LONGEST_READ: u32 = 16_384;
 pub enum ToolRequest {
     /// Run a shell command.
     Run {
-        /// Where.
+        /// The target that it runs on.
         target: Target,
         /// These very bytes run.
         command: String,
@@ -43,9 +43,9 @@ pub enum ToolRequest {
     ReadOutput {
         /// The Execution's name.
         execution: String,
-        /// Which stream.
+        /// The stream that is read.
         stream: Stream,
-        /// First byte.
+        /// The first byte that is read, counted from 0.
         offset: u64,
         /// Number of bytes, 1 to [`LONGEST_READ`].
         length: u32,

@@ -87,12 +87,13 @@ impl Arguments {
     fn of(call: &ToolCall, schema: &ToolSchema) -> Result<Self, String> {
         let object = arguments::parse_object(&call.arguments).map_err(|unusable| match unusable {
             Unusable::Oversized(bytes) => format!(
-                "The arguments had {bytes} bytes; at most {LONGEST_ARGUMENTS} are taken, and a command may have {LONGEST_COMMAND}. \
-                 Write large files in several steps."
+                "The arguments had {bytes} bytes; at most {LONGEST_ARGUMENTS} are taken, and a command may have \
+                 {LONGEST_COMMAND}. Write large files in several steps."
             ),
             Unusable::NotAnObject => "The arguments are not a JSON object.".to_owned(),
             Unusable::NotJson(why) => {
-                format!("The arguments are not valid JSON ({why}). They began with {:?}.", shortened(&call.arguments, LONGEST_QUOTE))
+                let beginning = shortened(&call.arguments, LONGEST_QUOTE);
+                format!("The arguments are not valid JSON ({why}). They began with {beginning:?}.")
             }
         })?;
         let object: Map<String, Value> = object.into_iter().filter(|(_, value)| !value.is_null()).collect();
@@ -199,7 +200,7 @@ impl Arguments {
         let wrong = || format!("evidence has to be a list of 1 to {MOST_EVIDENCE} step ids.");
         let list = match self.0.get("evidence") {
             Some(Value::Array(list)) => list.clone(),
-            // A list that was written as JSON text, or a single id.
+            // Some models write the list as JSON text, or only one id.
             Some(Value::String(text)) => match serde_json::from_str(text) {
                 Ok(Value::Array(list)) => list,
                 _ => vec![Value::String(text.clone())],
@@ -249,6 +250,6 @@ fn whole_number(value: &Value) -> Option<u64> {
 }
 
 fn whole(number: f64) -> Option<u64> {
-    // Exactly representable whole numbers only.
+    // From 2^53 on, a floating-point number no longer says which whole number was meant.
     (number.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&number)).then_some(number as u64)
 }

@@ -157,7 +157,7 @@ impl<'a> PlanDecider<'a> {
             return PlanEffect::None;
         }
         if let Some(reason) = self.obstacle() {
-            // Nothing of the plan changes when what is missing is created.
+            // What is missing may be a Secret, and Secrets are not watched.
             self.again_at = Some(after(self.observed.now, 15));
             return self.block(reason, None);
         }

@@ -261,7 +261,6 @@ fn judge_value(
         ValueRule::Hypervisor => orchestration::hypervisor(word, scope, findings),
         ValueRule::Disk => proxmox::disk(word, scope, findings),
         ValueRule::Debugfs => storage::debugfs(word, scope, findings),
-        ValueRule::Show => orchestration::show(word, scope, findings),
         ValueRule::Jump => network::jump(word, scope, findings),
         ValueRule::Peer => orchestration::peer(call, word, scope, findings),
         ValueRule::Archive => target::archive(call, word, scope, findings),

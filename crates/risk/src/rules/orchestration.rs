@@ -29,23 +29,6 @@ pub fn router_line(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     findings.add(scope, risk, "vtysh:line", format!("{} is not known to change nothing", word.shown()), None);
 }
 
-/// A command of a router's own shell: `show …` only shows.
-pub fn show(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
-    let verb = word.text.split_whitespace().next().unwrap_or("");
-    if word.value != Value::Known
-        || !scope.tables().lists(ListName::RouterShows, verb)
-        || word.text.contains(['>', '\n', ';'])
-    {
-        findings.add(
-            scope,
-            Risk::Destructive,
-            "router:command",
-            format!("{} may cut the way here", word.shown()),
-            None,
-        );
-    }
-}
-
 /// `ovs-vsctl show -- del-br vmbr0`: after `--` another command may follow.
 pub fn one_command(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Findings) {
     general(call, scope, findings);

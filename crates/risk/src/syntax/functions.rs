@@ -40,6 +40,10 @@ pub fn call_by_name(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Finding
     let Some((head, arguments)) = argv.split_first() else { return false };
     let Some(name) = head.literal() else { return false };
     let Some(function) = scope.state().functions().iter().rev().find(|function| *function.name == *name) else {
+        if scope.state().may_be_function(name) {
+            // It was judged where it was defined; what it may have set since then is not known.
+            scope.state_mut().forget_variables();
+        }
         return false;
     };
     let function = function.clone();

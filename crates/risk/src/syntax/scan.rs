@@ -57,10 +57,10 @@ fn raw(node: &Node) -> &str {
 pub fn forget(scope: &mut Scope, nodes: &[&Node]) {
     let mut names: Vec<(String, bool)> = Vec::new();
     let mut all = false;
-    let functions = scope.state().functions();
+    let state = scope.state();
     for node in nodes {
         visit(node, &mut |node| collect(node, &mut names, &mut all));
-        visit(node, &mut |node| all |= functions.iter().any(|function| *function.name == *command(node)));
+        visit(node, &mut |node| all |= state.may_be_function(command(node)));
     }
     if all {
         scope.state_mut().forget_variables();

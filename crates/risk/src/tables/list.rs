@@ -88,7 +88,6 @@ named! {
     IpCuts = "ip-cuts",
     RouterReads = "router-reads",
     RouterChanges = "router-changes",
-    RouterShows = "router-shows",
     AptHarmless = "apt-harmless",
     AptTransfer = "apt-transfer",
     AptLoses = "apt-loses",

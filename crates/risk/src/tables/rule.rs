@@ -62,7 +62,7 @@ named! {
     Database = "database", ProgramFile = "program-file", SmartLog = "smart-log", Unset = "unset",
     AptPackage = "apt-package", KubeResource = "kube-resource", Setting = "setting", KubePath = "kube-path",
     Kubeconfig = "kubeconfig", Hypervisor = "hypervisor", RouterLine = "router-line", Mongo = "mongo",
-    Peer = "peer", Debugfs = "debugfs", Show = "show", Jump = "jump",
+    Peer = "peer", Debugfs = "debugfs", Jump = "jump",
     Archive = "archive", ArchiveAnywhere = "archive-anywhere", Checkpoint = "checkpoint", DdOperand = "dd-operand", Growth = "growth",
     ZfsProperty = "zfs-property", SentFile = "sent-file", Format = "format", Document = "document",
     Picture = "picture", ShellOption = "shell-option", Macro = "macro", TraceFile = "trace-file",

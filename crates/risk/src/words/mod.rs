@@ -1,7 +1,7 @@
 //! Words: what a shell word will be when the command runs, as far as the text alone tells.
 //!
-//! Owns quote removal, expansions and what is known about a variable; must not know any command but those whose
-//! output it may foretell.
+//! Owns quote removal, expansions and what is known about a variable; knows no command by name: what some of them print
+//! stands in the tables.
 
 pub mod arithmetic;
 mod old_arithmetic;

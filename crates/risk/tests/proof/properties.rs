@@ -104,7 +104,11 @@ fn cases() -> u32 {
 }
 
 /// What random cases found once: the two parts, and what joins them.
-const FOUND: &[(&str, &str, &str)] = &[("systemctl restart nginx", " | ", "foo() { ls; }; unset -f foo; foo")];
+const FOUND: &[(&str, &str, &str)] = &[
+    ("systemctl restart nginx", " | ", "foo() { ls; }; unset -f foo; foo"),
+    ("uptime", " | ", "f() { x=/etc/passwd; }; x=/tmp/a; while read -r l; do echo a > $x; f; done < /etc/hosts"),
+    ("uptime", " | ", "f() { x=/etc/passwd; }; x=/tmp/a; f; echo a > $x"),
+];
 
 #[test]
 fn joins_that_once_lowered_do_so_no_more() {

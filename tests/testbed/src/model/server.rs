@@ -75,7 +75,8 @@ impl ModelServer {
         let state = Mutex::new(Recordings { used: vec![0; scenario.rules.len()], ..Recordings::default() });
         let (count, released) = (watch::Sender::new(0), watch::Sender::new(BTreeSet::new()));
         let shared = Arc::new(Shared { scenario, state, count, released });
-        let router = Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared.clone());
+        let router =
+            Router::new().fallback(handle_request).layer(DefaultBodyLimit::disable()).with_state(shared.clone());
         let task = tokio::spawn(async move {
             // It only ends with the listener, and the listener with this task.
             let _ = axum::serve(listener, router).await;
@@ -128,9 +129,9 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What to answer, or status, error type and reason.
-    fn decide(&self, wire: WireFormat, headers: &HeaderMap, body: &Value) -> Result<(Plan, String), Refused> {
-        let refuse = |status, kind| move |why: String| Refused { status, kind, why };
+    /// The answer that the scenario has for this request, unless the request is not what a real server accepts.
+    fn plan_answer(&self, wire: WireFormat, headers: &HeaderMap, body: &Value) -> Result<PlannedAnswer, Refusal> {
+        let refuse = |status, kind| move |why: String| Refusal { status, kind, why };
         if self.scenario.api_key.as_deref().is_some_and(|key| wire.key(headers) != Some(key)) {
             return Err(refuse(401, "authentication_error")("invalid x-api-key".to_owned()));
         }
@@ -141,13 +142,13 @@ impl Shared {
             let why = format!("no rule of the scenario fits turn {}; newest {}", view.turn(), view.newest());
             refuse(500, "api_error")(why)
         })?;
-        let said = said(&self.scenario, rule, &values, &view, &mut state, body)
+        let reply = scripted_reply(&self.scenario, rule, &values, &view, &mut state, body)
             .map_err(|why| refuse(500, "api_error")(format!("rule {:?}: {why}", rule.name)))?;
         state.used[index] += 1;
-        if let (Some(reasoning), Some(call)) = (&said.reasoning, said.calls.first()) {
+        if let (Some(reasoning), Some(call)) = (&reply.reasoning, reply.calls.first()) {
             state.issued.insert(call.id.clone(), reasoning.clone());
         }
-        Ok((Plan { answer: rule.reply.clone(), said, values }, rule.name.clone()))
+        Ok(PlannedAnswer { rule: rule.name.clone(), answer: rule.reply.clone(), reply, values })
     }
 
     /// Reasoning that came with calls has to come back unchanged.
@@ -166,41 +167,48 @@ impl Shared {
     }
 }
 
-struct Plan {
+/// What a request is answered with.
+struct PlannedAnswer {
+    /// The rule of the scenario that fired.
+    rule: String,
+    /// What that rule says.
     answer: Answer,
-    said: ScriptedReply,
+    /// The reply that it asks for, when it asks for one.
+    reply: ScriptedReply,
+    /// What its placeholders stand for.
     values: Values,
 }
 
-struct Refused {
+/// Why a request is answered with an error.
+struct Refusal {
     status: u16,
     kind: &'static str,
     why: String,
 }
 
-async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
+async fn handle_request(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let wire = WireFormat::of(uri.path());
-    let decided = match wire {
-        Some(wire) => shared.decide(wire, &headers, &body),
-        None => Err(Refused { status: 404, kind: "not_found_error", why: format!("no endpoint {}", uri.path()) }),
+    let planned = match wire {
+        Some(wire) => shared.plan_answer(wire, &headers, &body),
+        None => Err(Refusal { status: 404, kind: "not_found_error", why: format!("no endpoint {}", uri.path()) }),
     };
-    let (rule, refused) = match &decided {
-        Ok((_, rule)) => (Some(rule.clone()), None),
+    let (rule, refused) = match &planned {
+        Ok(planned) => (Some(planned.rule.clone()), None),
         Err(refused) => (None, Some(refused.why.clone())),
     };
     shared.lock().requests.push(Recorded { path: uri.path().to_owned(), body, text, rule, refused });
     shared.count.send_modify(|count| *count += 1);
     let wire = wire.unwrap_or(WireFormat::OpenAI);
-    match decided {
-        Err(Refused { status, kind, why }) => respond(status, &BTreeMap::new(), wire.error(kind, &why).to_string()),
-        Ok((plan, _)) => carry_out(&shared, wire, plan).await,
+    match planned {
+        Err(Refusal { status, kind, why }) => respond(status, &BTreeMap::new(), wire.error(kind, &why).to_string()),
+        Ok(planned) => send_answer(&shared, wire, planned).await,
     }
 }
 
-async fn carry_out(shared: &Shared, wire: WireFormat, plan: Plan) -> Response {
-    let Plan { answer, said, values } = plan;
+async fn send_answer(shared: &Shared, wire: WireFormat, planned: PlannedAnswer) -> Response {
+    let PlannedAnswer { answer, reply, values, .. } = planned;
     if let Some(name) = &answer.hold {
         let _ = shared.released.subscribe().wait_for(|names| names.contains(name)).await;
     }
@@ -211,7 +219,7 @@ async fn carry_out(shared: &Shared, wire: WireFormat, plan: Plan) -> Response {
             let kind = answer.error_type.as_deref().unwrap_or("api_error");
             wire.error(kind, answer.text.as_deref().unwrap_or("scripted error")).to_string()
         }
-        None => wire.write(&said).to_string(),
+        None => wire.write(&reply).to_string(),
     };
     if answer.drop {
         let half = Bytes::copy_from_slice(&body.as_bytes()[..body.len() / 2]);
@@ -233,7 +241,7 @@ fn respond(status: u16, headers: &BTreeMap<String, String>, body: String) -> Res
     })
 }
 
-fn said(
+fn scripted_reply(
     scenario: &Scenario,
     rule: &Rule,
     values: &Values,

@@ -72,10 +72,10 @@ impl WireFormat {
     }
 
     /// The body of an answer.
-    pub fn write(self, said: &ScriptedReply) -> Value {
+    pub fn write(self, reply: &ScriptedReply) -> Value {
         match self {
-            Self::Anthropic => anthropic::write(said),
-            Self::OpenAI => openai::write(said),
+            Self::Anthropic => anthropic::write(reply),
+            Self::OpenAI => openai::write(reply),
         }
     }
 

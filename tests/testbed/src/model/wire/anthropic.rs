@@ -134,38 +134,38 @@ fn assistant(message: &Value, view: &mut View) -> Result<(), String> {
     Ok(())
 }
 
-pub fn write(said: &ScriptedReply) -> Value {
+pub fn write(reply: &ScriptedReply) -> Value {
     let mut content = Vec::new();
-    if let Some(reasoning) = &said.reasoning {
+    if let Some(reasoning) = &reply.reasoning {
         content.push(json!({"type": "thinking", "thinking": reasoning, "signature": signature(reasoning)}));
     }
-    if !said.text.is_empty() {
-        content.push(json!({"type": "text", "text": said.text}));
+    if !reply.text.is_empty() {
+        content.push(json!({"type": "text", "text": reply.text}));
     }
-    for call in &said.calls {
+    for call in &reply.calls {
         let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
         content.push(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input}));
     }
-    let stop = match said.stop.as_deref() {
-        _ if said.refusal.is_some() => "refusal",
+    let stop = match reply.stop.as_deref() {
+        _ if reply.refusal.is_some() => "refusal",
         Some("length") => "max_tokens",
         Some("content_filter") => "refusal",
         Some("stop") => "end_turn",
         Some("tool_calls") => "tool_use",
         Some(other) => other,
-        None if said.calls.is_empty() => "end_turn",
+        None if reply.calls.is_empty() => "end_turn",
         None => "tool_use",
     };
     let mut body = json!({
-        "id": format!("msg_{:06}", said.number), "type": "message", "role": "assistant", "model": said.model,
+        "id": format!("msg_{:06}", reply.number), "type": "message", "role": "assistant", "model": reply.model,
         "content": content, "stop_reason": stop, "stop_sequence": null,
     });
-    if let Some(refusal) = &said.refusal {
+    if let Some(refusal) = &reply.refusal {
         body["stop_details"] = json!({"type": "refusal", "category": null, "explanation": refusal});
     }
-    if let Some(tokens) = said.input_tokens {
+    if let Some(tokens) = reply.input_tokens {
         body["usage"] = json!({"input_tokens": tokens / 10, "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": tokens - tokens / 10, "output_tokens": said.text.len() / 4 + 20});
+            "cache_read_input_tokens": tokens - tokens / 10, "output_tokens": reply.text.len() / 4 + 20});
     }
     body
 }

@@ -65,32 +65,32 @@ fn assistant(message: &Value) -> Result<Turn, String> {
     Ok(Turn::Assistant { text: said, calls, reasoning })
 }
 
-pub fn write(said: &ScriptedReply) -> Value {
-    let content = if said.text.is_empty() { Value::Null } else { json!(said.text) };
+pub fn write(reply: &ScriptedReply) -> Value {
+    let content = if reply.text.is_empty() { Value::Null } else { json!(reply.text) };
     let mut message = json!({"role": "assistant", "content": content});
-    if let Some(reasoning) = &said.reasoning {
+    if let Some(reasoning) = &reply.reasoning {
         message["reasoning_content"] = json!(reasoning);
     }
-    if let Some(refusal) = &said.refusal {
+    if let Some(refusal) = &reply.refusal {
         message["refusal"] = json!(refusal);
     }
-    if !said.calls.is_empty() {
-        let calls = said.calls.iter().map(|call| {
+    if !reply.calls.is_empty() {
+        let calls = reply.calls.iter().map(|call| {
             json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
         });
         message["tool_calls"] = calls.collect();
     }
-    let stop = match said.stop.as_deref() {
+    let stop = match reply.stop.as_deref() {
         Some(stop) => stop,
-        None if said.calls.is_empty() => "stop",
+        None if reply.calls.is_empty() => "stop",
         None => "tool_calls",
     };
     let mut body = json!({
-        "id": format!("chatcmpl-{:06}", said.number), "object": "chat.completion", "created": 1_780_000_000,
-        "model": said.model, "choices": [{"index": 0, "message": message, "finish_reason": stop}],
+        "id": format!("chatcmpl-{:06}", reply.number), "object": "chat.completion", "created": 1_780_000_000,
+        "model": reply.model, "choices": [{"index": 0, "message": message, "finish_reason": stop}],
     });
-    if let Some(tokens) = said.input_tokens {
-        let written = said.text.len() / 4 + 20;
+    if let Some(tokens) = reply.input_tokens {
+        let written = reply.text.len() / 4 + 20;
         body["usage"] = json!({"prompt_tokens": tokens, "completion_tokens": written,
             "total_tokens": tokens + written, "prompt_tokens_details": {"cached_tokens": tokens - tokens / 10}});
     }
