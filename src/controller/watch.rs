@@ -202,7 +202,8 @@ async fn follow<K: Resource<DynamicType = ()> + 'static>(
 
 fn described(error: &watcher::Error) -> String {
     match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.is_not_found() => {
+        // By code: to a kind that it does not know the API server answers without a reason.
+        watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404 => {
             "the CustomResourceDefinition is missing; apply crds/ or install the chart".to_owned()
         }
         other => shortened(&other.to_string(), LONGEST_ERROR),
@@ -246,7 +247,10 @@ mod tests {
     #[test]
     fn a_missing_definition_is_named_and_other_failures_are_repeated_as_they_are() {
         let list = |error| described(&watcher::Error::InitialListFailed(error));
-        assert!(list(api_error(404, "NotFound", "404 page not found")).contains("CustomResourceDefinition is missing"));
+        assert!(
+            list(api_error(404, "Failed to parse error data", "404 page not found"))
+                .contains("CustomResourceDefinition is missing")
+        );
         assert!(list(api_error(500, "InternalError", "took 404 ms")).contains("404 ms"));
     }
 
