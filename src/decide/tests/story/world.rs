@@ -89,6 +89,11 @@ impl World {
                     window.spec.revoked = true;
                 }
             }
+            PlanEffect::Answer(_) => {
+                let turn = self.turn.as_mut().unwrap();
+                changed |= !turn.answered;
+                turn.answered = true;
+            }
             PlanEffect::Execute(made) => {
                 let name = made.metadata.name.clone().unwrap();
                 assert!(!self.plan.spec.cancelled && !self.plan.spec.paused && self.phase() != PlanPhase::Denied);
