@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     api::{
-        ContainerSpec, CreatedGuest, Execution, ExecutionReason, Guest, GuestKind, GuestSpec, NameRef, Reason, Target, TargetKind,
-        child,
+        ContainerSpec, CreatedGuest, Execution, ExecutionReason, Guest, GuestKind, GuestSpec, NameRef, Reason, Target,
+        TargetKind, child,
     },
     decide::StepResult,
     steps::{

@@ -47,9 +47,8 @@ fn is_heard(message: &Message, messages: &[Message]) -> bool {
     }
     let Some(author) = &message.spec.author else { return false };
     let sequence = message.spec.sequence;
-    let turn = |sequence| {
-        messages.iter().find(|it| it.spec.kind != MessageKind::Answer && it.spec.sequence == sequence)
-    };
+    let turn =
+        |sequence| messages.iter().find(|it| it.spec.kind != MessageKind::Answer && it.spec.sequence == sequence);
     let asked = turn(sequence).is_some_and(|asked| matches!(end_of(asked), TurnEnd::Question(_)));
     let made = |message: &Message| message.metadata.creation_timestamp.clone();
     let in_time = turn(sequence + 1).is_none_or(|next| made(message) <= made(next));

@@ -3,12 +3,12 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{PlanDecider, PlanEffect};
-use crate::decide::object;
 use crate::api::{
     ANSWER, Blocked, BlockedReason, ExecutionStatus, Plan, PlanPhase, PlanResult, Reason,
     limits::{LONGEST_PLAN_TEXT, MOST_EVIDENCE},
     text::shortened,
 };
+use crate::decide::object;
 
 /// The line that answers a plan which stopped at an entry of its transcript.
 fn answer_command(plan: &Plan) -> String {

@@ -23,8 +23,8 @@ use super::{
 };
 use crate::{
     api::{
-        AutonomyWindow, BlockedReason, CreatedGuest, Execution, ExecutionPhase, ExecutionSpec, Message, Plan, PlanPhase,
-        PlanStatus, Reason, child, limits::MOST_TARGETS,
+        AutonomyWindow, BlockedReason, CreatedGuest, Execution, ExecutionPhase, ExecutionSpec, Message, Plan,
+        PlanPhase, PlanStatus, Reason, child, limits::MOST_TARGETS,
     },
     policy::{Inventory, OpenWindow, first_nonce},
 };
