@@ -11,6 +11,8 @@ pub(crate) struct Answer {
     pub has_frames: bool,
     /// Whether the command was started, or found running.
     pub running: bool,
+    /// Whether it was found running: then it was started, whatever is found later.
+    pub found_running: bool,
     /// What it says became of the attempt, if the answer is complete.
     pub verdict: Option<Verdict>,
 }
@@ -33,6 +35,7 @@ impl Answer {
         let frames = parse(mark, bytes);
         let mut answer = Self { has_frames: !frames.is_empty(), ..Self::default() };
         answer.running = frames.iter().any(|frame| matches!(frame.word, "STARTED" | "RUNNING"));
+        answer.found_running = frames.iter().any(|frame| frame.word == "RUNNING");
         // Without its end an answer may lack the part that matters.
         if frames.last().is_some_and(|frame| frame.word == "DONE") {
             answer.verdict = frames.iter().rev().find_map(|frame| verdict(frame, attempt_id, &frames));

@@ -163,6 +163,9 @@ impl<'a> SupervisedStep<'a> {
         let Some((bytes, ended)) = answer else { return ExchangeResult::Incomplete { running: false } };
         let answer = Answer::read(mark, &self.step.attempt_id, &bytes.stdout);
         match answer.verdict {
+            Some(Verdict::Settled(report)) if answer.found_running && is_not_started(&report) => {
+                ExchangeResult::Report(run_directory_gone())
+            }
             Some(Verdict::Settled(report)) => ExchangeResult::Report(report),
             Some(Verdict::OtherInstance) => ExchangeResult::OtherInstance,
             Some(Verdict::Unknown(detail)) => {
@@ -227,7 +230,7 @@ impl<'a> SupervisedStep<'a> {
         };
         let (bytes, _) = exchange.end().await?;
         match Answer::read(&mark, &self.step.attempt_id, &bytes.stdout).verdict {
-            Some(Verdict::Settled(report)) => Some(self.as_cancelled(report)),
+            Some(Verdict::Settled(report)) => Some(report),
             _ => None,
         }
     }

@@ -106,7 +106,7 @@ start() {
     fi
     if ! true 2>/dev/null >>"$dir/sup.lock"; then not_started RunDirectory "cannot write in $dir"; return; fi
     exec 9>>"$dir/sup.lock"
-    if ! flock -n 9 || [ -e "$dir/fenced" ] || [ -e "$dir/cancel" ]; then not_started Fenced; return; fi
+    if ! flock -n 9 || [ -e "$dir/fenced" ] || [ -e "$dir/lost" ] || [ -e "$dir/cancel" ]; then not_started Fenced; return; fi
     if ! prepare; then
         true >"$dir/fenced"
         not_started RunDirectory "cannot write in $dir"
@@ -142,11 +142,13 @@ observe() {
     looks_before_fencing=40
     while :; do
         if [ ! -d "$dir" ]; then
+            # A live process of the attempt proves that its directory was removed, and so does that it was seen running.
+            # It is written down: the next observer may find neither.
+            was_started=$said_running$(attempt_pids)
             if mkdir -m 700 "$dir" 2>/dev/null; then
-                true >"$dir/fenced"
+                if [ -n "$was_started" ]; then true >"$dir/lost"; else true >"$dir/fenced"; fi
                 flush_to_disk "$dir" "$runs"
-                # A live process of the attempt proves that its directory was removed.
-                if [ -n "$(attempt_pids)" ]; then verdict LOST RunDirMissing; else not_started Never; fi
+                if [ -n "$was_started" ]; then verdict LOST RunDirMissing; else not_started Never; fi
                 return
             fi
             [ -d "$dir" ] && continue
@@ -154,6 +156,7 @@ observe() {
             return
         fi
         if has_record; then send_record; return; fi
+        if [ -e "$dir/lost" ]; then verdict LOST RunDirMissing; return; fi
         if [ -e "$dir/fenced" ]; then not_started Fenced; return; fi
         # Between mkdir and the lock a starter has nothing to show yet: give it a moment before shutting it out.
         if [ ! -e "$dir/started" ] && [ "$looks_before_fencing" -gt 0 ]; then
@@ -203,18 +206,42 @@ settle() {
     return 1
 }
 
+# TERM, 10 s, KILL, for an attempt whose directory was removed: nobody holds the locks in the new one. A supervisor that
+# is still there writes its record into that one, within two seconds.
+end_without_locks() {
+    for signal in TERM KILL; do
+        looks=100
+        signal_attempt "$signal"
+        while [ -n "$(attempt_pids)" ] && [ "$looks" -gt 0 ]; do
+            sleep 0.1
+            looks=$((looks - 1))
+        done
+    done
+    looks=20
+    while ! has_record && [ "$looks" -gt 0 ]; do
+        sleep 0.1
+        looks=$((looks - 1))
+    done
+}
+
 # TERM, 10 s, KILL. The supervisor ends what its command left behind and writes the record.
 cancel() {
     if [ ! -d "$dir" ]; then
         mkdir -p "$runs" 2>/dev/null
+        alive=$(attempt_pids)
         if mkdir -m 700 "$dir" 2>/dev/null; then
-            true >"$dir/fenced"
-            # A live process of the attempt proves that its directory was removed: it is ended like any other.
-            if [ -z "$(attempt_pids)" ]; then
+            if [ -z "$alive" ]; then
+                true >"$dir/fenced"
                 not_started Never
                 return
             fi
+            true >"$dir/lost"
         fi
+    fi
+    if [ -e "$dir/lost" ]; then
+        end_without_locks
+        if has_record; then say KILLED; say DONE; else verdict LOST RunDirMissing; fi
+        return
     fi
     true >"$dir/cancel"
     wait_for_start=20

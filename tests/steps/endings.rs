@@ -100,6 +100,21 @@ async fn cancelling_ends_a_step_whose_run_directory_was_removed() {
 }
 
 #[tokio::test]
+async fn a_command_without_run_directory_that_ignores_term_is_killed_all_the_same() {
+    let (sshd, runner) = (Sshd::start().await, Runner::new());
+    let pid = sshd.path("process");
+    let command = format!("trap '' TERM; echo $$ >{}; while :; do sleep 0.2; done", pid.display());
+    let (step, access, cancel) = (step(&command), sshd.access(), CancellationToken::new());
+    let (report, ()) = tokio::join!(runner.run(&access, &step, &cancel), async {
+        until("the command runs", || sshd.read("process").ends_with('\n')).await;
+        std::fs::remove_dir_all(sshd.runs().join(&step.attempt_id)).unwrap();
+        cancel.cancel();
+    });
+    assert!(!matches!(report.unwrap().outcome, Outcome::NotStarted { .. } | Outcome::Exited { .. }));
+    assert!(!std::path::Path::new("/proc").join(sshd.read("process").trim()).exists(), "it still runs");
+}
+
+#[tokio::test]
 async fn a_daemon_that_keeps_the_output_open_does_not_hold_the_step_and_is_left_alone() {
     let (sshd, runner) = (Sshd::start().await, Runner::new());
     for mutating in [true, false] {

@@ -130,4 +130,6 @@ async fn a_step_whose_run_directory_was_removed_is_lost_and_not_unstarted() {
     let report = runner.adopt(&sshd.access(), &leaves, &CancellationToken::new()).await;
     std::process::Command::new("kill").arg(sshd.read("daemon").trim()).status().unwrap();
     assert_eq!(report.outcome, lost);
+    let again = runner.adopt(&sshd.access(), &leaves, &CancellationToken::new()).await;
+    assert_eq!(again.outcome, lost, "what proved the start is gone by now, and what it proved was kept");
 }
