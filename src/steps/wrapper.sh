@@ -238,12 +238,12 @@ cancel() {
             true >"$dir/lost"
         fi
     fi
+    true >"$dir/cancel"
     if [ -e "$dir/lost" ]; then
         end_without_locks
         if has_record; then say KILLED; say DONE; else verdict LOST RunDirMissing; fi
         return
     fi
-    true >"$dir/cancel"
     wait_for_start=20
     signal_attempt TERM
     while [ "$signalled_processes" -eq 0 ] && [ "$wait_for_start" -gt 0 ] && ! flock -n -s "$dir/sup.lock" true; do
