@@ -111,7 +111,8 @@ async fn a_command_without_run_directory_that_ignores_term_is_killed_all_the_sam
         cancel.cancel();
     });
     assert!(!matches!(report.unwrap().outcome, Outcome::NotStarted { .. } | Outcome::Exited { .. }));
-    assert!(!std::path::Path::new("/proc").join(sshd.read("process").trim()).exists(), "it still runs");
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", sshd.read("process").trim()));
+    assert!(!stat.is_ok_and(|stat| !stat.contains(") Z ")), "it still runs");
 }
 
 #[tokio::test]
