@@ -95,8 +95,8 @@ async fn an_operators_message_has_words_and_nothing_of_a_models_answer() {
         json!({"opaque": "{}"}),
     ] {
         for client in [&room.operator, &room.admin] {
-            let words = refusal(say(&room, client, &plan, more.clone()).await);
-            assert!(words.contains("has a text and nothing of a model's answer"), "{more}: {words}");
+            let words = api_error(say(&room, client, &plan, more.clone()).await);
+            assert!(words.contains("only a turn of the agent has tool calls"), "{more}: {words}");
         }
     }
 }

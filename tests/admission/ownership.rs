@@ -44,7 +44,7 @@ async fn people_may_label_a_step_and_nobody_may_rewrite_it() {
 }
 
 #[tokio::test]
-async fn people_write_answers_and_nothing_else_and_the_controller_everything_but_answers() {
+async fn people_write_answers_and_nothing_else_and_the_controller_turns_and_notes() {
     let room = room("speak").await;
     let plan = room.plan("web").await;
     for kind in ["Turn", "ClosingTurn", "Note"] {
@@ -58,7 +58,7 @@ async fn people_write_answers_and_nothing_else_and_the_controller_everything_but
     }
     let answer = message(&plan, "web-2", "Answer");
     let words = refusal(room.messages(&room.controller).create(&PostParams::default(), &answer).await);
-    assert!(words.contains("an Answer is written by a person"), "{words}");
+    assert!(words.contains("speaks only in the name of a person"), "{words}");
     room.messages(&room.operator).create(&PostParams::default(), &answer).await.unwrap();
 }
 

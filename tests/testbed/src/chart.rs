@@ -158,10 +158,10 @@ pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
     let messages = kind(&admin, &namespace, "Message", "messages");
     let message = object(json!({
         "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": "probe"},
-        "spec": {"planRef": reference, "sequence": 1, "role": "Operator", "text": "go on"},
+        "spec": {"planRef": reference, "sequence": 1, "kind": "Answer", "text": "go on"},
     }))?;
-    let mut forged = message.clone();
-    forged.data["spec"]["model"] = json!("an operator has none");
+    // To the controller, which is not stamped, a nameless answer is refused.
+    let nameless = kind(&account, &namespace, "Message", "messages");
     let made = kind(&account, &namespace, "AutonomyWindow", "autonomywindows");
     let mut granted = window.clone();
     granted.data["spec"]["grantedBy"]["via"] = json!("Annotation");
@@ -178,7 +178,7 @@ pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
     until("the stamp and the messages policy", async || {
         let stamped = messages.create(&dry, &message).await;
         stamped.is_ok_and(|it| it.data["spec"]["author"].is_object())
-            && is_refusal(&messages.create(&dry, &forged).await)
+            && is_refusal(&nameless.create(&dry, &message).await)
     })
     .await?;
     let annotated = async |key: &str, value: &str| {
