@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use kube::api::PostParams;
 use oikos::api::Plan;
+use serde_json::json;
 use testbed::control_plane::{Access, ControlPlane, Tool, binary};
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
@@ -76,7 +77,10 @@ async fn with_the_charts_rights_the_controller_proves_the_guard_and_turns_an_app
     .await;
 
     let room = Room::new(&plane, plane.namespace("whole").await.unwrap()).await;
-    let plan: Plan = serde_json::from_value(plan_object("web")).unwrap();
+    // Without declared steps: one on a host that nobody registered would not be offered for approval.
+    let mut plan = plan_object("web");
+    plan["spec"] = json!({"goal": "a web service", "targets": ["lxc:web"], "agentRef": {"name": "none"}});
+    let plan: Plan = serde_json::from_value(plan).unwrap();
     room.plans(&room.operator).create(&PostParams::default(), &plan).await.unwrap();
     let operator = plane.operator();
     let here = ["-n", room.namespace.as_str(), "--timeout=60s"];
