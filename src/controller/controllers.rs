@@ -66,7 +66,7 @@ pub fn all(
     ])
 }
 
-/// A plan is woken by its children, and while it is Blocked by whatever may have been missing.
+/// A plan is woken by its children, and by what its names stand for.
 fn plan_controller(
     watches: &Watches,
     stores: &Stores,
@@ -84,13 +84,13 @@ fn plan_controller(
             plan_of(&message, |message| &message.spec.plan_ref)
         })
         .watches_shared_stream(watches.hosts.changes()?, move |host: Arc<MaybeInvalid<Host>>| {
-            blocked_plans(&by_host, host.meta().namespace.as_deref())
+            unfinished_plans(&by_host, host.meta().namespace.as_deref())
         })
         .watches_shared_stream(watches.guests.changes()?, move |guest: Arc<MaybeInvalid<api::Guest>>| {
-            blocked_plans(&by_guest, guest.meta().namespace.as_deref())
+            unfinished_plans(&by_guest, guest.meta().namespace.as_deref())
         })
         .watches_shared_stream(watches.agents.changes()?, move |agent: Arc<MaybeInvalid<api::Agent>>| {
-            blocked_plans(&by_agent, agent.meta().namespace.as_deref())
+            unfinished_plans(&by_agent, agent.meta().namespace.as_deref())
         })
         .reconcile_on(received(wakes)))
 }
@@ -136,10 +136,11 @@ fn plan_of<K: Resource<DynamicType = ()>>(
     Some(reference(&plan_ref(child).name, child.meta().namespace.as_deref()))
 }
 
-fn blocked_plans(stores: &Stores, namespace: Option<&str>) -> Vec<ObjectRef<MaybeInvalid<Plan>>> {
+/// The plans of a namespace that have not ended: what their names stand for may have changed, or be there at last.
+fn unfinished_plans(stores: &Stores, namespace: Option<&str>) -> Vec<ObjectRef<MaybeInvalid<Plan>>> {
     references(&decoded(&stores.plans, |plan: &Plan| {
         plan.metadata.namespace.as_deref() == namespace
-            && plan.status.as_ref().is_some_and(|status| status.phase == PlanPhase::Blocked)
+            && plan.status.as_ref().is_none_or(|status| !status.phase.is_terminal())
     }))
 }
 

@@ -33,7 +33,7 @@ async fn an_unknown_agent_and_a_missing_secret_are_named_before_anything_is_appr
 }
 
 #[tokio::test]
-async fn a_model_that_answers_401_blocks_the_plan_in_clear_words_and_an_answer_resumes_it() {
+async fn a_model_that_answers_401_blocks_the_plan_in_clear_words_and_an_approval_of_the_mended_agent_resumes_it() {
     let lab = Lab::new("unauthorised").await;
     let rules = format!("apiKey: right\nrules:\n  - {{ when: {{ turn: 1 }}, reply: {VERIFY} }}\n");
     let finish = r#"
@@ -51,7 +51,8 @@ async fn a_model_that_answers_401_blocks_the_plan_in_clear_words_and_an_answer_r
     let mut mended = agent("Anthropic", &model.anthropic_url());
     mended["spec"]["apiKeySecretRef"]["name"] = json!("good");
     lab.apply(&mended).await;
-    lab.say(stopped.sequence.unwrap(), "The key is right now.").await;
+    // Another credential is another agent than the one that was approved; the approval also lets the plan go on.
+    lab.approve("web").await;
     lab.plan_until("web", PlanPhase::Succeeded).await;
     let all = lab.kubectl(&["get", "oikos", "-o", "yaml"]).await.stdout;
     assert!(!all.contains("wrong-secret-key"));

@@ -188,3 +188,41 @@ async fn protection_that_is_taken_away_under_an_open_window_still_holds() {
     assert!(touch.message.unwrap().contains("protected list"));
     let _: Plan = lab.api::<Plan>().get("web").await.unwrap();
 }
+
+#[tokio::test]
+async fn a_secret_that_a_step_prints_stands_in_no_object_and_is_counted() {
+    let lab = Lab::new("secret").await;
+    // The key by which the host is reached is a Secret that the controller has read.
+    let key = lab.standin.private_key_openssh().unwrap();
+    let line = key.lines().nth(1).unwrap();
+    lab.on_host(&format!("cat > /root/key <<'END'\n{}\nEND", key.trim()));
+    let prints = "echo before; cat /root/key; sed -n 2p /root/key >&2; echo after; exit 3";
+    lab.plan("web", json!({"steps": [step("prints", &format!("{prints}; touch /root/x"))]})).await;
+    lab.approve("web").await;
+    lab.plan_until("web", PlanPhase::Failed).await;
+    let ended = lab.execution_until("web-1-1", oikos::api::ExecutionPhase::Failed).await;
+    let (stdout, stderr) = (ended.stdout.unwrap(), ended.stderr.unwrap());
+    assert_eq!(stdout.text, "before\n[redacted]\nafter\n");
+    assert_eq!((stderr.text.as_str(), stderr.redactions, stderr.sha256), ("[redacted]\n", 1, None));
+    let everything = lab.kubectl(&["get", "oikos,events", "-o", "yaml"]).await.stdout;
+    assert!(!everything.contains(line), "a line of the key stands in an object");
+}
+
+#[tokio::test]
+async fn a_plan_that_asks_is_answered_by_the_printed_line_and_the_agent_is_told_by_whom() {
+    let lab = Lab::new("annotated").await;
+    let rules = format!(
+        r#"
+  - {{ name: ask, when: {{ turn: 1 }}, reply: {{ calls: [{{ tool: ask_operator, arguments: {{ question: "Which colour?" }} }}] }} }}
+  - {{ name: told, when: {{ turn: 2, lastResultContains: ["The operator operator answers:", "blue"] }}, reply: {VERIFY} }}"#
+    );
+    let _model = lab.model(&rules).await;
+    lab.agent_plan(json!({})).await;
+    lab.approve("web").await;
+    let asks = |status: &PlanStatus| status.blocked.as_ref().is_some_and(|blocked| blocked.command.is_some());
+    let blocked = lab.plan_status("web", "a question", asks).await.blocked.unwrap();
+    assert_eq!(blocked.question, "Which colour?");
+    let line = blocked.command.unwrap().replace("\"...\"", "\"the blue one\"");
+    lab.copied(&line).await.ok().unwrap();
+    lab.plan_until("web", PlanPhase::Succeeded).await;
+}
