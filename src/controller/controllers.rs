@@ -26,7 +26,7 @@ use super::{
     watch::Watches,
     windows,
 };
-use crate::api::{self, AutonomyWindow, Execution, Host, Message, Plan, PlanPhase};
+use crate::api::{self, AutonomyWindow, Execution, Host, Message, Plan};
 
 /// A long-lived task: it ends with its name, or with why it cannot go on.
 pub type Part = BoxFuture<'static, anyhow::Result<&'static str>>;
