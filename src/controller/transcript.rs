@@ -12,7 +12,9 @@ use crate::{
     },
     api::{
         BlockedReason, Execution, ExecutionSpec, Message, MessageKind, MessageSpec, ObjectRef, Plan, PlanResult,
-        Reason, Risk, RunSpec, ToolCall, ToolResult, limits::DEFAULT_TIMEOUT_SECONDS,
+        Reason, Risk, RunSpec, ToolCall, ToolResult,
+        limits::{DEFAULT_TIMEOUT_SECONDS, LONGEST_TEXT},
+        text::shortened,
     },
     decide::{AdmissionGuard, Tally, Turn, TurnEnd},
 };
@@ -161,7 +163,7 @@ pub fn turn_message(
 pub fn note(plan: &Plan, sequence: u32, reason: Reason<BlockedReason>) -> MessageSpec {
     MessageSpec {
         reason: Some(reason.code),
-        ..MessageSpec::new(ObjectRef::of(plan), sequence, MessageKind::Note, reason.message)
+        ..MessageSpec::new(ObjectRef::of(plan), sequence, MessageKind::Note, shortened(&reason.message, LONGEST_TEXT))
     }
 }
 

@@ -76,9 +76,14 @@ async fn run_turn(
     let Some(message) = free_name(&messages, &name, &uid, sequence).await? else {
         return Ok(());
     };
+    // A server's words may hold what it was sent, its key among it.
+    let safe_note = |reason: Reason<BlockedReason>| {
+        let text = context.secrets.redactor(&namespace).redact(&reason.message).text;
+        note(plan, sequence, Reason::new(reason.code, text))
+    };
     let spec = match ready_model(context, &namespace, plan).await {
         Err(LookupError::Call(error)) => return Err(error),
-        Err(LookupError::Missing(reason)) => note(plan, sequence, reason),
+        Err(LookupError::Missing(reason)) => safe_note(reason),
         Ok(model) => {
             let (kind, tools) = match closing {
                 None => (MessageKind::Turn, ToolUse::Offered),
@@ -96,7 +101,7 @@ async fn run_turn(
                         tool_answers::answers(context, &namespace, &reply.calls, &conversation.executions).await;
                     turn_message(plan, sequence, kind, reply, results)
                 }
-                Err(reason) => note(plan, sequence, reason),
+                Err(reason) => safe_note(reason),
             }
         }
     };
@@ -104,7 +109,7 @@ async fn run_turn(
         // Asking again would give another such answer, and cost another request.
         Err(error) if error.is_unacceptable() => {
             let text = format!("the model's answer cannot be stored: {error}; answer to have the model asked again");
-            let spec = note(plan, sequence, Reason::new(BlockedReason::AnswerUnacceptable, text));
+            let spec = safe_note(Reason::new(BlockedReason::AnswerUnacceptable, text));
             create(&messages, "storing a note", &message_of(plan, &message, spec)).await
         }
         other => other,
