@@ -31,6 +31,7 @@ mod request;
 mod sed;
 mod shell;
 mod shells;
+mod statements;
 mod storage;
 mod suspect;
 mod system;
@@ -162,6 +163,7 @@ pub(crate) fn judge_words(rule: WordRule, argv: &[Word<'_>], scope: &mut Scope, 
         WordRule::Eval => shell::eval(argv, scope, findings),
         WordRule::Exec => shell::exec(argv, scope, findings),
         WordRule::Let => shell::arithmetic(argv, scope, findings),
+        WordRule::Getopts => shell::getopts(argv, scope, findings),
         WordRule::Find => find::find(argv, scope, findings),
         WordRule::Nft => firewall::nft(argv, scope, findings),
         WordRule::Ip => ip::ip(argv, scope, findings),

@@ -93,7 +93,7 @@ named! {
     AptLoses = "apt-loses",
     AptDryRun = "apt-dry-run",
     DpkgForces = "dpkg-forces",
-    SqlPragmas = "sql-pragmas",
+    SqlPragmas = "sql-pragmas", SqlPragmaQuestions = "sql-pragma-questions",
     GitCodeSettings = "git-code-settings",
     DocumentPrograms = "document-programs",
     PictureFormats = "picture-formats",

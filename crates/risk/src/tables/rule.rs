@@ -35,7 +35,7 @@ named! {
     WordRule:
     Cd = "cd", Shift = "shift", Mapfile = "mapfile", Kill = "kill", KillByName = "kill-by-name", Usermod = "usermod",
     Test = "test", Printf = "printf", Declare = "declare", Read = "read", Set = "set", Eval = "eval", Exec = "exec",
-    Let = "let", Find = "find", Nft = "nft", Ip = "ip", Flock = "flock", Su = "su", Runuser = "runuser", Dd = "dd", Tar = "tar",
+    Let = "let", Getopts = "getopts", Find = "find", Nft = "nft", Ip = "ip", Flock = "flock", Su = "su", Runuser = "runuser", Dd = "dd", Tar = "tar",
 }
 
 named! {
