@@ -279,6 +279,11 @@ fn judge_value(
         ValueRule::Macro => named_code::macro_name(call, word, scope, findings),
         ValueRule::TraceFile => named_code::trace_file(call, word, scope, findings),
         ValueRule::Config => named_code::config(call, word, scope, findings),
+        ValueRule::NtpQuery => system::ntp_query(word, scope, findings),
+        ValueRule::Site => development::site(word, scope, findings),
+        ValueRule::Profile => clusters::profile(call, word, scope, findings),
+        ValueRule::GitRefspec => named_code::git_refspec(word, scope, findings),
+        ValueRule::HaState => proxmox::ha_state(word, scope, findings),
         ValueRule::GitSource => named_code::git_source(word, scope, findings),
         ValueRule::GitSetting => named_code::git_setting(call, word, scope, findings),
     }

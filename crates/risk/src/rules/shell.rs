@@ -266,9 +266,13 @@ pub fn shift(_argv: &[Word<'_>], scope: &mut Scope, _findings: &mut Findings) {
 /// `cd DIRECTORY`, `pushd DIRECTORY`.
 pub fn cd(argv: &[Word<'_>], scope: &mut Scope, _findings: &mut Findings) {
     let operand = argv[1..].iter().find(|word| !matches!(word.literal(), Some("-L" | "-P" | "-e" | "--")));
+    // Where these lead is not followed.
+    let back = argv[0].is("popd");
+    let climbs = |word: &Word<'_>| word.value == Value::KnownPrefix && (word.text == "/" || word.ending.contains(".."));
     match operand {
+        _ if back => scope.enter_directory(&Word::partly("", Value::ScriptValue)),
         None => scope.enter_directory(&Word::known("/root")),
-        Some(word) if word.is("-") => scope.enter_directory(&Word::partly("", Value::ScriptValue)),
+        Some(word) if word.is("-") || climbs(word) => scope.enter_directory(&Word::partly("", Value::ScriptValue)),
         Some(word) => scope.enter_directory(word),
     }
 }

@@ -30,6 +30,7 @@ named! {
     SqlWideRights = "sql-wide-rights",
     SqlSecrets = "sql-secrets",
     SqlMeta = "sql-meta",
+    NtpQueries = "ntp-queries",
     MegacliReads = "megacli-reads",
     MegacliWords = "megacli-words",
     SsacliShows = "ssacli-shows",

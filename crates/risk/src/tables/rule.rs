@@ -66,7 +66,7 @@ named! {
     Archive = "archive", ArchiveAnywhere = "archive-anywhere", Checkpoint = "checkpoint", DdOperand = "dd-operand", Growth = "growth",
     ZfsProperty = "zfs-property", SentFile = "sent-file", Format = "format", Document = "document",
     Picture = "picture", ShellOption = "shell-option", Macro = "macro", TraceFile = "trace-file",
-    Config = "config", GitSource = "git-source", GitSetting = "git-setting",
+    Config = "config", NtpQuery = "ntp-query", Site = "site", Profile = "profile", GitSource = "git-source", GitRefspec = "git-refspec", HaState = "ha-state", GitSetting = "git-setting",
 }
 
 named! {
