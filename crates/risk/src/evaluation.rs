@@ -1,9 +1,9 @@
 //! Texts that bash evaluates as arithmetic or as a subscript: it executes the substitutions in them.
 
 use crate::{
-    Risk,
+    Risk, access,
     context::{Findings, Scope, Script},
-    words::quoting,
+    words::{arithmetic, quoting},
 };
 
 /// A word of the script, which a variable may come to hold: arithmetic would execute what its subscripts hold.
@@ -18,6 +18,11 @@ pub fn value_may_be_evaluated(text: &str, scope: &Scope, findings: &mut Findings
     if (text.contains("$(") || text.contains('`')) && findings.is_evaluated_now(text) {
         execute(text, scope, findings);
     }
+}
+
+/// Variables that an arithmetic text sets.
+pub fn assigns_in(text: &str, scope: &Scope, findings: &mut Findings) {
+    arithmetic::assigned(text, &mut |name| access::assigns(name, None, false, scope, findings));
 }
 
 /// Bash evaluates something as arithmetic that is not known to be a number, and so may evaluate any such text.

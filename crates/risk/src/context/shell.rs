@@ -8,6 +8,8 @@ use rable::Node;
 
 use crate::words::{Binding, Value, Word};
 
+/// The longest text of a variable that is followed, in bytes: `x="$x$x"` doubles it.
+const MAX_VARIABLE: usize = 4096;
 /// The most directories that are followed at once.
 const MAX_DIRECTORIES: usize = 8;
 
@@ -92,6 +94,10 @@ impl ShellState {
 
     /// Sets what is known about a variable.
     pub fn bind(&mut self, name: &str, binding: Binding) {
+        let binding = match binding {
+            Binding::Text(text) | Binding::Prefix(text) if text.len() > MAX_VARIABLE => Binding::ScriptValue,
+            short => short,
+        };
         let variables = &mut self.variables;
         match variables.iter_mut().find(|(known, _)| **known == *name) {
             Some((_, value)) => *value = binding,
@@ -216,6 +222,7 @@ pub fn is_parameter(name: &str) -> bool {
 /// What is known about a positional parameter.
 pub fn parameter(word: &Word<'_>) -> Binding {
     match word.value {
+        _ if word.text.len() > MAX_VARIABLE => Binding::ScriptValue,
         Value::Known => Binding::Text(word.text.as_ref().into()),
         Value::KnownPrefix => Binding::Prefix(word.text.as_ref().into()),
         Value::ScriptValue | Value::Unknown => Binding::ScriptValue,

@@ -21,7 +21,10 @@ pub fn class_of(kind: Kind, word: &Word<'_>, guest: bool, tables: &Tables) -> Op
     let lists = |list: ListName| tables.lists(list, name);
     let access = lists(ListName::UnitsAccess);
     let node = guest_scope || lists(ListName::UnitsNode) || tables.lists(ListName::UnitsNode, &word.text);
-    if lists(ListName::UnitsPower) {
+    let begin = word.text.split(['*', '?', '[']).next().filter(|begin| begin.len() < word.text.len());
+    let power =
+        begin.is_some_and(|begin| tables.members(ListName::UnitsPower).iter().any(|unit| unit.starts_with(begin)));
+    if lists(ListName::UnitsPower) || power && kind == Kind::Unit {
         let risk = if guest { Risk::ConfigMutation } else { Risk::Destructive };
         return Some((risk, format!("{name} takes the system away")));
     }

@@ -80,6 +80,10 @@ struct Scan<'p> {
     twice: bool,
     /// Brackets that are open since the statement began to print.
     depth: i32,
+    /// After `if`, `while` and the like, whose brackets a statement follows.
+    heads: bool,
+    /// For each open bracket, whether a statement follows it.
+    open: Vec<bool>,
 }
 
 impl Scan<'_> {
@@ -103,14 +107,20 @@ impl Scan<'_> {
         if word.ends_with("print") || word.ends_with("printf") {
             (self.prints, self.depth) = (true, 0);
         }
-        if matches!(word.as_str(), "return" | "in" | "print" | "printf") {
+        let ends_there = ["return", "in", "print", "printf", "else", "do", "case", "exit", "default", "getline"];
+        if ends_there.contains(&word.as_str()) {
             self.last = ' ';
+        }
+        if !word.is_empty() {
+            self.heads = matches!(word.as_str(), "if" | "while" | "for" | "switch");
         }
         true
     }
 
     fn sign(&mut self, c: char) -> bool {
         let next = self.chars.get(self.at + 1).copied();
+        let mut follows = false;
+        let mut blank = matches!(c, ' ' | '\t');
         match c {
             '\\' if next == Some('\n') => {
                 self.at += 2;
@@ -119,7 +129,6 @@ impl Scan<'_> {
             '#' => {
                 let end = self.chars[self.at..].iter().position(|c| *c == '\n');
                 self.at = end.map_or(self.chars.len(), |found| self.at + found);
-                self.prints = false;
                 return true;
             }
             '"' => match skip_string(self.chars, self.at + 1, '"') {
@@ -133,16 +142,28 @@ impl Scan<'_> {
             '@' | '`' => return false,
             '|' if next != Some('|') => return false,
             '|' => self.at += 1,
-            '(' => self.depth += 1,
-            ')' => self.depth -= 1,
+            '(' => {
+                self.depth += 1;
+                self.open.push(self.heads);
+            }
+            ')' => {
+                self.depth -= 1;
+                follows = self.open.pop().unwrap_or(true);
+            }
             '>' if self.prints && self.depth <= 0 => return false,
             '<' if self.reads => return false,
+            '\n' if matches!(self.last, ',' | '&' | '|' | '?' | ':') => blank = true,
             ';' | '\n' | '}' => (self.prints, self.reads) = (false, false),
             _ => {}
         }
-        if c != ' ' && c != '\t' {
+        if !blank {
             self.twice = matches!(c, '+' | '-') && self.last == c;
-            self.last = if c == '/' { '"' } else { c };
+            self.last = match c {
+                _ if follows => ' ',
+                '/' => '"',
+                c => c,
+            };
+            self.heads = false;
         }
         self.at += 1;
         true
@@ -150,9 +171,7 @@ impl Scan<'_> {
 
     /// Whether a slash begins a regular expression here, and does not divide.
     fn begins_expression(&self) -> bool {
-        !(self.twice && self.divides
-            || self.last.is_ascii_alphanumeric()
-            || matches!(self.last, '_' | ')' | ']' | '$' | '"'))
+        !(self.twice && self.divides || self.last.is_ascii_alphanumeric() || matches!(self.last, '_' | ')' | ']' | '"'))
     }
 }
 

@@ -55,3 +55,10 @@ pub fn setting(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, fi
         findings.add(scope, Risk::ConfigMutation, call.code("set"), format!("sets {}", word.shown()), None);
     }
 }
+
+/// `kubectl --profile=cpu` writes a file into the present directory.
+pub fn profile(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    if !word.is("none") {
+        findings.add(scope, Risk::ConfigMutation, call.code("profile"), "writes a profile", None);
+    }
+}

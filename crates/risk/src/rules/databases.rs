@@ -1,6 +1,6 @@
 //! Database clients: a statement is ReadOnly when it is a query of functions known to change nothing.
 
-use super::general::*;
+use super::{general::*, statements};
 use crate::{
     Locus, Risk, access,
     context::{Findings, Scope},
@@ -106,7 +106,12 @@ fn report(call: &Invocation<'_, '_, '_>, text: &str, scope: &Scope, findings: &m
         let message = "writes a copy of the database";
         return findings.add(scope, Risk::ConfigMutation, format!("{}:copy", call.name), message, None);
     }
-    let risk = text_class(text, scope.locus(), scope.tables());
+    let mut risk = text_class(text, scope.locus(), scope.tables());
+    if call.options.iter().any(|given| matches!(given.opt.name, "v" | "--variable")) && statements::has_variables(text)
+    {
+        // The value becomes a part of the statement.
+        risk = Risk::Destructive;
+    }
     let message = match risk {
         Risk::ReadOnly => return,
         Risk::ConfigMutation => "the statement changes data or is not known to be a query",
@@ -134,41 +139,8 @@ fn text_class(text: &str, locus: Locus, tables: &Tables) -> Risk {
     if text.contains("/*!") || text.contains("$$") || text.contains("\\!") {
         return Risk::Destructive;
     }
-    let Some(statements) = split(text) else { return Risk::Destructive };
+    let Some(statements) = statements::split(text) else { return Risk::Destructive };
     statements.iter().map(|statement| statement_class(statement, locus, tables)).max().unwrap_or(Risk::Destructive)
-}
-
-/// The statements without strings and comments; `None` when a string does not end.
-fn split(text: &str) -> Option<Vec<String>> {
-    let mut statements = vec![String::new()];
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let current = statements.last_mut()?;
-        match c {
-            '\'' | '"' | '`' => {
-                loop {
-                    match chars.next()? {
-                        '\\' => {
-                            chars.next();
-                        }
-                        end if end == c => break,
-                        _ => {}
-                    }
-                }
-                // A quoted name may be a function's.
-                current.push_str(if c == '\'' { " x " } else { "quoted" });
-            }
-            '-' if chars.peek() == Some(&'-') => {
-                while chars.peek().is_some_and(|c| *c != '\n') {
-                    chars.next();
-                }
-            }
-            '/' if chars.peek() == Some(&'*') => return None,
-            ';' => statements.push(String::new()),
-            c => current.push(c.to_ascii_uppercase()),
-        }
-    }
-    Some(statements)
 }
 
 fn statement_class(statement: &str, locus: Locus, tables: &Tables) -> Risk {
@@ -189,10 +161,7 @@ fn statement_class(statement: &str, locus: Locus, tables: &Tables) -> Risk {
     let has = |list: ListName| words.iter().any(|word| tables.lists(list, word));
     match words.as_slice() {
         ["FLUSH", ..] => return Risk::ConfigMutation,
-        ["PRAGMA", names @ ..] => {
-            let shows = !trimmed.contains('=') && names.iter().any(|name| tables.lists(ListName::SqlPragmas, name));
-            return if shows { Risk::ReadOnly } else { Risk::ConfigMutation };
-        }
+        ["PRAGMA", ..] => return pragma_class(trimmed, tables),
         ["ALTER", "SYSTEM", "RESET", _] => return Risk::ConfigMutation,
         ["ALTER", "SYSTEM", "SET", name, ..] => return server_setting(name),
         ["GRANT", ..] if grants_one_database(trimmed, &words, tables) && locus == Locus::Guest => {
@@ -221,6 +190,16 @@ fn statement_class(statement: &str, locus: Locus, tables: &Tables) -> Risk {
     }
 }
 
+/// `PRAGMA NAME` shows; `NAME = VALUE` and `NAME(VALUE)` set, unless the brackets hold what is asked about.
+fn pragma_class(statement: &str, tables: &Tables) -> Risk {
+    let rest = statement.trim_start_matches("PRAGMA");
+    let name = rest.split(['(', '=']).next().unwrap_or(rest).trim();
+    let name = name.rsplit('.').next().unwrap_or(name).trim();
+    let asks = tables.lists(ListName::SqlPragmaQuestions, name);
+    let shows = tables.lists(ListName::SqlPragmas, name) && !rest.contains('(') || asks;
+    if shows && !rest.contains('=') { Risk::ReadOnly } else { Risk::ConfigMutation }
+}
+
 /// Rights on the objects of one database, as applications want them; not the whole server, not the right to grant.
 fn grants_one_database(statement: &str, words: &[&str], tables: &Tables) -> bool {
     words.contains(&"ON")
@@ -237,7 +216,7 @@ fn shows_secrets(text: &str, tables: &Tables) -> bool {
 /// Meta commands of psql (`\dt`) and sqlite3 (`.tables`).
 fn meta_class(meta: &str, tables: &Tables) -> Risk {
     let name = meta.split_whitespace().next().unwrap_or("");
-    if tables.lists(ListName::SqlMeta, name) && !meta.contains(['|', '\\', '>']) {
+    if tables.lists(ListName::SqlMeta, name) && !meta.contains(['|', '\\', '>', '`']) {
         Risk::ReadOnly
     } else {
         Risk::Destructive

@@ -4,6 +4,7 @@ use super::general::*;
 use crate::{
     Risk, access,
     context::{Findings, Scope},
+    facts::paths,
     invocation::Invocation,
     words::{Value, Word},
 };
@@ -20,5 +21,13 @@ pub fn git(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &mut Find
 pub fn program_file(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     if word.value != Value::Known || word.text == "-" || word.text.starts_with("/dev/") {
         findings.add(scope, Risk::Destructive, "shell:piped-code", "executes what comes through a pipe", None);
+    }
+}
+
+/// The directory of a site whose code is executed: not one in which anybody may have put it.
+pub fn site(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    if word.value != Value::Known || paths::is_temporary(&word.text, scope.tables()) {
+        let message = "executes the code of a site that is not known";
+        findings.add(scope, Risk::Destructive, "shell:unknown-site", message, None);
     }
 }

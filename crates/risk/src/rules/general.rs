@@ -6,7 +6,7 @@ use super::{nested, operand, suspect};
 use crate::{
     Risk,
     context::{Findings, Scope},
-    facts::suspicion,
+    facts::{paths, suspicion},
     invocation::{Invocation, is_true},
     tables::{Effect, Kind, Takes},
     words::{Input, Value},
@@ -55,7 +55,7 @@ fn verb_is_certain(call: &Invocation<'_, '_, '_>, scope: &mut Scope, findings: &
         Some("write the verb out"),
     );
     suspect::program(call.name, call.argv, scope, findings);
-    given_options(call, scope, findings);
+    options_only(call, scope, findings);
     false
 }
 
@@ -161,6 +161,23 @@ fn unlisted(call: &Invocation<'_, '_, '_>, scope: &Scope, findings: &mut Finding
             format!("{option} is not an option known to be harmless"),
             None,
         );
+        unlisted_value(call, option, scope, findings);
+    }
+}
+
+/// What may be the value of an option that is not listed may be what it writes.
+fn unlisted_value(call: &Invocation<'_, '_, '_>, option: &str, scope: &Scope, findings: &mut Findings) {
+    let letter = option.strip_prefix('-').filter(|letter| !letter.starts_with('-') && letter.chars().count() == 1);
+    let is = |text: &str| match letter {
+        Some(letter) => text.starts_with('-') && !text.starts_with("--") && text.contains(letter),
+        None => text == option,
+    };
+    for word in call.argv.iter().filter(|word| is(&word.text)) {
+        let own = word.text.find('/').map(|slash| &word.text[slash..]);
+        let written = own.and_then(|path| paths::writing(path, true, scope.locus(), scope.tables()));
+        if let Some((Risk::Destructive, message)) = written {
+            findings.add(scope, Risk::Destructive, format!("{}:unlisted-value", call.name), message, None);
+        }
     }
 }
 

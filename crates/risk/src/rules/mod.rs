@@ -31,6 +31,7 @@ mod request;
 mod sed;
 mod shell;
 mod shells;
+mod statements;
 mod storage;
 mod suspect;
 mod system;
@@ -162,6 +163,7 @@ pub(crate) fn judge_words(rule: WordRule, argv: &[Word<'_>], scope: &mut Scope, 
         WordRule::Eval => shell::eval(argv, scope, findings),
         WordRule::Exec => shell::exec(argv, scope, findings),
         WordRule::Let => shell::arithmetic(argv, scope, findings),
+        WordRule::Getopts => shell::getopts(argv, scope, findings),
         WordRule::Find => find::find(argv, scope, findings),
         WordRule::Nft => firewall::nft(argv, scope, findings),
         WordRule::Ip => ip::ip(argv, scope, findings),
@@ -277,6 +279,11 @@ fn judge_value(
         ValueRule::Macro => named_code::macro_name(call, word, scope, findings),
         ValueRule::TraceFile => named_code::trace_file(call, word, scope, findings),
         ValueRule::Config => named_code::config(call, word, scope, findings),
+        ValueRule::NtpQuery => system::ntp_query(word, scope, findings),
+        ValueRule::Site => development::site(word, scope, findings),
+        ValueRule::Profile => clusters::profile(call, word, scope, findings),
+        ValueRule::GitRefspec => named_code::git_refspec(word, scope, findings),
+        ValueRule::HaState => proxmox::ha_state(word, scope, findings),
         ValueRule::GitSource => named_code::git_source(word, scope, findings),
         ValueRule::GitSetting => named_code::git_setting(call, word, scope, findings),
     }

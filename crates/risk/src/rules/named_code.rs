@@ -98,6 +98,14 @@ pub fn git_source(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     }
 }
 
+/// What `git push` pushes: `+main` overwrites the other side, `:main` deletes there.
+pub fn git_refspec(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    if word.text.starts_with(['+', ':']) {
+        let message = format!("{} loses what the other side has", word.shown());
+        findings.add(scope, Risk::Destructive, "git:refspec", message, None);
+    }
+}
+
 /// The name of a setting of `git config`: some hold a program that git runs later.
 pub fn git_setting(call: &Invocation<'_, '_, '_>, word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     let name = word.text.to_ascii_lowercase();

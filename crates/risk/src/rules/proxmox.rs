@@ -207,3 +207,10 @@ pub fn prune(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
         );
     }
 }
+
+/// The state that high availability keeps a guest in: all but a running one stops it.
+pub fn ha_state(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    if !matches!(word.literal(), Some("started" | "enabled" | "ignored")) {
+        findings.add(scope, Risk::Destructive, "ha-manager:state", "stops the guest", None);
+    }
+}

@@ -82,6 +82,10 @@ pub fn declare(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
             if word.text.contains(['n', 'i', 'f']) && command != "export" {
                 evaluation::evaluates("changes how a name is evaluated", None, scope, findings);
             }
+            if word.text.contains('n') && command != "export" {
+                let message = "makes a name stand for another variable";
+                findings.add(scope, Risk::Destructive, format!("{command}:reference"), message, None);
+            }
             maps |= word.text.contains('A');
             continue;
         }
@@ -112,7 +116,8 @@ pub fn declare(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
 
 /// `declare NAME=VALUE`: with an attribute set before, the value may be evaluated.
 fn declared_value(command: &str, name: &str, value: &str, known: bool, scope: &mut Scope, findings: &mut Findings) {
-    if value.contains(['[', '$', '`', '(']) && !matches!(command, "export" | "readonly" | "unset") {
+    let evaluated = value.contains(['[', '$', '`', '(']) && !matches!(command, "export" | "readonly" | "unset");
+    if evaluated || value.starts_with('(') && value.contains("]=") {
         findings.add(scope, Risk::Destructive, format!("{command}:code"), "the value may be evaluated as code", None);
     }
     evaluation::value_may_be_evaluated(value, scope, findings);
@@ -161,6 +166,17 @@ pub fn read(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
         }
         scope.bind(text, Binding::ScriptValue);
     }
+}
+
+/// `getopts LETTERS NAME …`: sets NAME, `OPTARG` and `OPTIND`.
+pub fn getopts(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    let name = argv.get(2).and_then(Word::literal).unwrap_or("");
+    if !is_name(name) || environment::is_critical(name, scope.tables()) {
+        let message = "sets a variable that is not a plain name";
+        findings.add(scope, Risk::Destructive, "getopts:variable", message, None);
+    }
+    scope.bind(name, Binding::ScriptValue);
+    scope.bind("OPTARG", Binding::ScriptValue);
 }
 
 /// `set -euo pipefail`, `set -x`.
@@ -236,7 +252,8 @@ pub fn exec(argv: &[Word<'_>], scope: &Scope, findings: &mut Findings) {
 }
 
 /// `let`: arithmetic.
-pub fn arithmetic(_argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+pub fn arithmetic(argv: &[Word<'_>], scope: &mut Scope, findings: &mut Findings) {
+    argv[1..].iter().for_each(|word| evaluation::assigns_in(&word.text, scope, findings));
     scope.state_mut().forget_variables();
     evaluation::evaluates("bash evaluates variables in arithmetic as code", None, scope, findings);
 }
@@ -249,9 +266,13 @@ pub fn shift(_argv: &[Word<'_>], scope: &mut Scope, _findings: &mut Findings) {
 /// `cd DIRECTORY`, `pushd DIRECTORY`.
 pub fn cd(argv: &[Word<'_>], scope: &mut Scope, _findings: &mut Findings) {
     let operand = argv[1..].iter().find(|word| !matches!(word.literal(), Some("-L" | "-P" | "-e" | "--")));
+    // Where these lead is not followed.
+    let back = argv[0].is("popd");
+    let climbs = |word: &Word<'_>| word.value == Value::KnownPrefix && (word.text == "/" || word.ending.contains(".."));
     match operand {
+        _ if back => scope.enter_directory(&Word::partly("", Value::ScriptValue)),
         None => scope.enter_directory(&Word::known("/root")),
-        Some(word) if word.is("-") => scope.enter_directory(&Word::partly("", Value::ScriptValue)),
+        Some(word) if word.is("-") || climbs(word) => scope.enter_directory(&Word::partly("", Value::ScriptValue)),
         Some(word) => scope.enter_directory(word),
     }
 }

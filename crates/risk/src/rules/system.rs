@@ -154,3 +154,11 @@ pub fn database(word: &Word<'_>, _scope: &Scope, findings: &mut Findings) {
         findings.shows_secrets();
     }
 }
+
+/// `ntpq -c COMMAND`: what is not known to ask changes the daemon.
+pub fn ntp_query(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
+    let asks = word.literal().and_then(|text| text.split_whitespace().next());
+    if !asks.is_some_and(|command| scope.tables().lists(ListName::NtpQueries, command)) {
+        findings.add(scope, Risk::ConfigMutation, "ntpq:command", "a command that is not known to be a query", None);
+    }
+}

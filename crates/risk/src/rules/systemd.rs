@@ -2,7 +2,7 @@
 
 use super::general::*;
 use crate::{
-    Locus, Risk,
+    Locus, Risk, access,
     context::{Findings, Scope},
     facts::{environment, units},
     invocation::Invocation,
@@ -24,6 +24,11 @@ pub fn run_property(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
                 run_environment(&Word { text: name.into(), ..word.borrow() }, scope, findings);
             }
         }
+        "StandardOutput" | "StandardError" => {
+            if let Some(("file" | "append" | "truncate", path)) = value.split_once(':') {
+                access::writes(&Word { text: path.into(), ..word.borrow() }, "systemd-run", scope, findings);
+            }
+        }
         "EnvironmentFile" => {
             findings.add(
                 scope,
@@ -35,8 +40,8 @@ pub fn run_property(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
         }
         _ => {}
     }
-    if name.starts_with("Exec") || name.starts_with("OnFailure") || name.contains("Root") || word.value != Value::Known
-    {
+    let begins = ["Exec", "OnFailure", "OnSuccess", "Bind"].iter().any(|begin| name.starts_with(begin));
+    if begins || name.ends_with("Action") || name.contains("Root") || word.value != Value::Known {
         findings.add(
             scope,
             Risk::Destructive,

@@ -78,6 +78,9 @@ pub fn zfs_property(word: &Word<'_>, scope: &Scope, findings: &mut Findings) {
     if word.text.starts_with("volsize=") {
         findings.add(scope, Risk::Destructive, "zfs:volsize", "a volume that gets smaller loses its end", None);
     }
+    if let Some(path) = word.text.strip_prefix("mountpoint=/") {
+        access::fills(&Word { text: format!("/{path}").into(), ..word.borrow() }, "zfs", scope, findings);
+    }
 }
 
 /// A file that is sent to another system, and cannot be called back when it holds a secret.

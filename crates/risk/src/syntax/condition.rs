@@ -16,6 +16,7 @@ pub fn arithmetic_command(raw: &str, scope: &mut Scope, findings: &mut Findings)
         findings.bash_only(scope, "`(( … ))`");
         script::nested_script(Script { text: raw, shell: Shell::Sh, arguments: Vec::new() }, scope, findings);
     }
+    evaluation::assigns_in(raw, scope, findings);
     if raw.contains(['`', '$', '[', '"', '\'']) {
         expansions::fragment(raw, scope, findings);
     } else if arithmetic::numbers_only(raw, scope) {

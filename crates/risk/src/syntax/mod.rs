@@ -21,8 +21,9 @@ use std::slice;
 use rable::{CasePattern, Node, NodeKind};
 
 use crate::{
-    Risk,
+    Risk, access,
     context::{Findings, Scope},
+    words::Binding,
 };
 
 /// Judges one node and all below it. Every part of a node may hold further nodes, so the parts come back here.
@@ -35,7 +36,10 @@ fn judge_node(node: &Node, scope: &mut Scope, findings: &mut Findings) {
         NodeKind::List { .. } => lists::list(node, scope, findings),
         NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => judge_node(pipeline, scope, findings),
         NodeKind::Function { name, body } => functions::define(name, body, scope, findings),
-        NodeKind::Coproc { command, .. } => {
+        NodeKind::Coproc { command, name } => {
+            let name = name.as_deref().unwrap_or("COPROC");
+            access::assigns(name, None, false, scope, findings);
+            scope.bind(name, Binding::ScriptValue);
             findings.add(scope, Risk::ConfigMutation, "shell:coproc", "runs in the background", None);
             parts::subshell(scope.clone(), findings, |scope, findings| judge_node(command, scope, findings));
         }

@@ -7,7 +7,7 @@ use crate::{
     Risk, access,
     context::{Findings, Scope},
     facts::guests,
-    words::{Input, Value, Word},
+    words::{Binding, Input, Value, Word},
 };
 
 /// Judges redirects; returns the standard input if they set it.
@@ -22,8 +22,10 @@ pub fn judge_redirects(nodes: &[Node], scope: &mut Scope, findings: &mut Finding
                 }
             }
             NodeKind::Redirect { op, target, fd, varfd } => {
-                if varfd.is_some() {
+                if let Some(name) = varfd {
                     findings.bash_only(scope, "`{name}>`");
+                    access::assigns(name, None, false, scope, findings);
+                    scope.bind(name, Binding::ScriptValue);
                 }
                 let new = redirect(op, target, *fd, scope, findings);
                 input = new.or(input);

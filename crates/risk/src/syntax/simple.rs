@@ -136,6 +136,9 @@ fn assign(nodes: &[Node], prefix: bool, scope: &mut Scope, findings: &mut Findin
         }
         let appends = target.ends_with('+');
         subscript(target, scope, findings);
+        if value.starts_with('(') {
+            elements(target, node, scope, findings);
+        }
         let name = target.trim_end_matches('+').split('[').next().unwrap_or(target);
         let literal = (whole.value == Value::Known && read.len() == 1 && !appends && target == name).then_some(value);
         access::assigns(name, literal, prefix, scope, findings);
@@ -150,6 +153,21 @@ fn subscript(target: &str, scope: &Scope, findings: &mut Findings) {
     let Some((name, subscript)) = target.trim_end_matches('+').split_once('[') else { return };
     let subscript = subscript.trim_end_matches(']');
     if !arithmetic::numbers_only(subscript, scope) && !findings.is_map(name) {
+        evaluation::evaluates("bash evaluates a subscript as code", None, scope, findings);
+    }
+}
+
+/// `name=([subscript]=value …)`: bash evaluates these subscripts too.
+fn elements(target: &str, node: &Node, scope: &Scope, findings: &mut Findings) {
+    let NodeKind::Word { value, .. } = &node.kind else { return };
+    let sets = value.contains("]=") || value.contains("]+=");
+    let numbers = || {
+        value.split('[').skip(1).all(|part| {
+            let subscript = part.split(']').next().unwrap_or(part);
+            matches!(subscript, "@" | "*") || arithmetic::numbers_only(subscript, scope)
+        })
+    };
+    if sets && !findings.is_map(target.trim_end_matches('+')) && !numbers() {
         evaluation::evaluates("bash evaluates a subscript as code", None, scope, findings);
     }
 }

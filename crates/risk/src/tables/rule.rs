@@ -35,7 +35,7 @@ named! {
     WordRule:
     Cd = "cd", Shift = "shift", Mapfile = "mapfile", Kill = "kill", KillByName = "kill-by-name", Usermod = "usermod",
     Test = "test", Printf = "printf", Declare = "declare", Read = "read", Set = "set", Eval = "eval", Exec = "exec",
-    Let = "let", Find = "find", Nft = "nft", Ip = "ip", Flock = "flock", Su = "su", Runuser = "runuser", Dd = "dd", Tar = "tar",
+    Let = "let", Getopts = "getopts", Find = "find", Nft = "nft", Ip = "ip", Flock = "flock", Su = "su", Runuser = "runuser", Dd = "dd", Tar = "tar",
 }
 
 named! {
@@ -66,7 +66,7 @@ named! {
     Archive = "archive", ArchiveAnywhere = "archive-anywhere", Checkpoint = "checkpoint", DdOperand = "dd-operand", Growth = "growth",
     ZfsProperty = "zfs-property", SentFile = "sent-file", Format = "format", Document = "document",
     Picture = "picture", ShellOption = "shell-option", Macro = "macro", TraceFile = "trace-file",
-    Config = "config", GitSource = "git-source", GitSetting = "git-setting",
+    Config = "config", NtpQuery = "ntp-query", Site = "site", Profile = "profile", GitSource = "git-source", GitRefspec = "git-refspec", HaState = "ha-state", GitSetting = "git-setting",
 }
 
 named! {

@@ -11,6 +11,23 @@ pub fn names(text: &str, each: &mut dyn FnMut(&str)) {
     }
 }
 
+/// Calls `each` for every name that an arithmetic text sets: `a = 1`, `b += 2`, `c++`.
+pub fn assigned(text: &str, each: &mut dyn FnMut(&str)) {
+    const OPERATORS: &[&str] = &["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--", "[", "="];
+    let mut rest = text;
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    while let Some(begin) = rest.find(letter) {
+        let end = rest[begin..].find(|c| !letter(c)).map_or(rest.len(), |length| begin + length);
+        let (name, after) = (&rest[begin..end], rest[end..].trim_start());
+        let counted = ["++", "--"].iter().any(|sign| rest[..begin].trim_end().ends_with(sign));
+        let sets = !after.starts_with("==") && OPERATORS.iter().any(|operator| after.starts_with(operator));
+        if is_name(name) && (sets || counted) {
+            each(name);
+        }
+        rest = &rest[end..];
+    }
+}
+
 /// Whether a text is arithmetic over digits and names that are numbers, or are set to digits in it first.
 pub fn numbers_only(text: &str, vars: &dyn Variables) -> bool {
     let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b" _+-*/%<>=!&|?:;,()~^\n\t".contains(&b));

@@ -201,6 +201,7 @@ pub fn read<'a>(node: &'a Node, vars: &dyn Variables, expansions: &mut Expansion
     let mut computes = false;
     if parts.iter().any(|part| matches!(part.kind, NodeKind::ArithmeticExpansion { .. })) {
         within_arithmetic(value, expansions);
+        arithmetic::assigned(value, &mut |name| expansions.assigned.push(name.to_owned()));
         computes = arithmetic::of_numbers(value, vars);
     }
     let mut reader = Reader::new(vars, expansions);

@@ -37,6 +37,7 @@ const PIECES: &[(&str, &str)] = &[
     ("é", ""),
     ("x=y ", ""),
     ("x=$x$x;", ""),
+    ("x=aaaaaaaa; x=\"$x$x\";", ""),
     ("for i in a b c d; do ", "; done"),
     ("find . -exec ", " {} \\;"),
     ("xargs ", ""),
