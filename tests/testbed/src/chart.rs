@@ -118,71 +118,23 @@ async fn wait_for_watches(plane: &ControlPlane) -> Result<()> {
     Ok(())
 }
 
+/// The token of the plan on which the policies are tried.
+const TOKEN: &str = "0123456789ab";
+
 /// Waits for the policies: new ones take effect a moment after they are stored, each by itself.
 ///
 /// # Errors
 /// When one is not in force after a minute.
 pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
-    const TOKEN: &str = "0123456789ab";
     let namespace = plane.namespace("policies").await?;
     let admin = plane.admin().client().await?;
     let account = plane.service_account(SYSTEM, ACCOUNT).await?.client().await?;
+    let reference = asking_plan(&admin, &account, &namespace).await?;
+    wait_for_ownership_and_grants(&admin, &account, &namespace, &reference).await?;
+    wait_for_messages(&admin, &account, &namespace, &reference).await?;
     let plans = kind(&admin, &namespace, "Plan", "plans");
-    let plan = object(json!({
-        "apiVersion": "oikos.dev/v1alpha1", "kind": "Plan", "metadata": {"name": "web"},
-        "spec": {"goal": "wait", "targets": ["lxc:web"], "agentRef": {"name": "none"}},
-    }))?;
-    let mut plan = plans.create(&PostParams::default(), &plan).await?;
-    plan.data["status"] = json!({
-        "phase": "Blocked",
-        "blocked": {"reason": "OperatorNeeded", "question": "which?", "sequence": 1},
-        "approval": {"token": TOKEN, "command": "kubectl annotate", "digest": "d", "nonce": "n"},
-    });
-    let written = kind(&account, &namespace, "Plan", "plans");
-    let plan = written.replace_status("web", &PostParams::default(), &plan).await?;
-    let reference = json!({"name": "web", "uid": plan.metadata.uid});
-
-    let execution = object(json!({
-        "apiVersion": "oikos.dev/v1alpha1", "kind": "Execution", "metadata": {"name": "probe"},
-        "spec": {"planRef": reference, "target": "lxc:web", "run": {"command": "true"}},
-    }))?;
-    let window = object(json!({
-        "apiVersion": "oikos.dev/v1alpha1", "kind": "AutonomyWindow", "metadata": {"name": format!("web-{TOKEN}")},
-        "spec": {
-            "planRef": reference, "planDigest": "d".repeat(64), "class": "Assent", "targets": ["lxc:web"],
-            "durationSeconds": 1800, "grantedBy": {"username": "somebody", "via": "Manual"},
-        },
-    }))?;
-    let executions = kind(&admin, &namespace, "Execution", "executions");
-    let windows = kind(&admin, &namespace, "AutonomyWindow", "autonomywindows");
-    let messages = kind(&admin, &namespace, "Message", "messages");
-    let message = object(json!({
-        "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": "probe"},
-        "spec": {"planRef": reference, "sequence": 1, "kind": "Answer", "text": "go on"},
-    }))?;
-    // To the controller, which is not stamped, a nameless answer is refused.
-    let nameless = kind(&account, &namespace, "Message", "messages");
-    let made = kind(&account, &namespace, "AutonomyWindow", "autonomywindows");
-    let mut granted = window.clone();
-    granted.data["spec"]["grantedBy"]["via"] = json!("Annotation");
-    made.create(&PostParams::default(), &granted).await?;
-    let dry = PostParams { dry_run: true, ..PostParams::default() };
-    let dry_patch = PatchParams { dry_run: true, ..PatchParams::default() };
-    until("the ownership policy", async || is_refusal(&executions.create(&dry, &execution).await)).await?;
-    let mut window = window;
-    window.metadata.name = Some("another".into());
-    until("the grants policy", async || is_refusal(&windows.create(&dry, &window).await)).await?;
-    let label = Patch::Merge(json!({"metadata": {"labels": {"probe": "true"}}}));
-    until("the changes policy", async || is_refusal(&made.patch(&format!("web-{TOKEN}"), &dry_patch, &label).await))
-        .await?;
-    until("the stamp and the messages policy", async || {
-        let stamped = messages.create(&dry, &message).await;
-        stamped.is_ok_and(|it| it.data["spec"]["author"].is_object())
-            && is_refusal(&nameless.create(&dry, &message).await)
-    })
-    .await?;
     let annotated = async |key: &str, value: &str| {
-        plans.patch("web", &dry_patch, &Patch::Merge(json!({"metadata": {"annotations": {key: value}}}))).await
+        plans.patch("web", &dry_patch(), &Patch::Merge(json!({"metadata": {"annotations": {key: value}}}))).await
     };
     for (key, right, beside) in
         [("oikos.dev/approve", TOKEN, "oikos.dev/approved-by"), ("oikos.dev/answer", "blue", "oikos.dev/answered-by")]
@@ -195,6 +147,81 @@ pub async fn wait_for_policies(plane: &ControlPlane) -> Result<()> {
         .await?;
     }
     Ok(())
+}
+
+/// A plan that asks its first question; the reference to it.
+async fn asking_plan(admin: &Client, account: &Client, namespace: &str) -> Result<Value> {
+    let plans = kind(admin, namespace, "Plan", "plans");
+    let plan = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "Plan", "metadata": {"name": "web"},
+        "spec": {"goal": "wait", "targets": ["lxc:web"], "agentRef": {"name": "none"}},
+    }))?;
+    let mut plan = plans.create(&PostParams::default(), &plan).await?;
+    plan.data["status"] = json!({
+        "phase": "Blocked",
+        "blocked": {"reason": "OperatorNeeded", "question": "which?", "sequence": 1},
+        "approval": {"token": TOKEN, "command": "kubectl annotate", "digest": "d", "nonce": "n"},
+    });
+    let written = kind(account, namespace, "Plan", "plans");
+    let plan = written.replace_status("web", &PostParams::default(), &plan).await?;
+    Ok(json!({"name": "web", "uid": plan.metadata.uid}))
+}
+
+async fn wait_for_ownership_and_grants(
+    admin: &Client,
+    account: &Client,
+    namespace: &str,
+    reference: &Value,
+) -> Result<()> {
+    let execution = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "Execution", "metadata": {"name": "probe"},
+        "spec": {"planRef": reference, "target": "lxc:web", "run": {"command": "true"}},
+    }))?;
+    let window = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "AutonomyWindow", "metadata": {"name": format!("web-{TOKEN}")},
+        "spec": {
+            "planRef": reference, "planDigest": "d".repeat(64), "class": "Assent", "targets": ["lxc:web"],
+            "durationSeconds": 1800, "grantedBy": {"username": "somebody", "via": "Manual"},
+        },
+    }))?;
+    let executions = kind(admin, namespace, "Execution", "executions");
+    let windows = kind(admin, namespace, "AutonomyWindow", "autonomywindows");
+    let made = kind(account, namespace, "AutonomyWindow", "autonomywindows");
+    let mut granted = window.clone();
+    granted.data["spec"]["grantedBy"]["via"] = json!("Annotation");
+    made.create(&PostParams::default(), &granted).await?;
+    until("the ownership policy", async || is_refusal(&executions.create(&dry_run(), &execution).await)).await?;
+    let mut window = window;
+    window.metadata.name = Some("another".into());
+    until("the grants policy", async || is_refusal(&windows.create(&dry_run(), &window).await)).await?;
+    let label = Patch::Merge(json!({"metadata": {"labels": {"probe": "true"}}}));
+    until("the changes policy", async || is_refusal(&made.patch(&format!("web-{TOKEN}"), &dry_patch(), &label).await))
+        .await?;
+    Ok(())
+}
+
+async fn wait_for_messages(admin: &Client, account: &Client, namespace: &str, reference: &Value) -> Result<()> {
+    let messages = kind(admin, namespace, "Message", "messages");
+    // To the controller, which is not stamped, a nameless answer is refused.
+    let nameless = kind(account, namespace, "Message", "messages");
+    let message = object(json!({
+        "apiVersion": "oikos.dev/v1alpha1", "kind": "Message", "metadata": {"name": "probe"},
+        "spec": {"planRef": reference, "sequence": 1, "kind": "Answer", "text": "go on"},
+    }))?;
+    until("the stamp and the messages policy", async || {
+        let stamped = messages.create(&dry_run(), &message).await;
+        stamped.is_ok_and(|it| it.data["spec"]["author"].is_object())
+            && is_refusal(&nameless.create(&dry_run(), &message).await)
+    })
+    .await
+}
+
+fn dry_run() -> PostParams {
+    PostParams { dry_run: true, ..PostParams::default() }
+}
+
+fn dry_patch() -> PatchParams {
+    PatchParams { dry_run: true, ..PatchParams::default() }
 }
 
 fn kind(client: &Client, namespace: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
