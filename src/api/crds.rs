@@ -1,7 +1,7 @@
 //! The CustomResourceDefinitions, as they are written to `crds/` and into the chart.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use kube::CustomResourceExt;
 
@@ -37,5 +37,8 @@ fn drop_unknown_formats(schema: &mut JSONSchemaProps) {
         Some(JSONSchemaPropsOrArray::Schema(item)) => drop_unknown_formats(item),
         Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(drop_unknown_formats),
         None => {}
+    }
+    if let Some(JSONSchemaPropsOrBool::Schema(value)) = &mut schema.additional_properties {
+        drop_unknown_formats(value);
     }
 }
