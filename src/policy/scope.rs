@@ -56,6 +56,19 @@ impl KnownHost {
         }
     }
 
+    /// The place on it, as a claim records it: the guest of this VMID, or the host itself.
+    pub fn resolved(&self, name: &str, vmid: Option<u32>) -> ResolvedTarget {
+        ResolvedTarget {
+            host: name.to_owned(),
+            address: self.address.clone(),
+            port: self.port,
+            user: self.user.clone(),
+            host_keys: self.keys.iter().cloned().collect(),
+            credential_secret_ref: self.credential.clone(),
+            vmid,
+        }
+    }
+
     /// Whether the two are one machine, as far as that can be known: one address, or a host key in common.
     pub fn is_same_machine(&self, other: &Self) -> bool {
         let accepted = |key: &&String| !key.starts_with('@');
@@ -151,16 +164,7 @@ impl Inventory {
     /// What a target stands for, as a step that is claimed now finds it; `None` when it is not registered.
     pub fn resolve(&self, target: &Target) -> Option<ResolvedTarget> {
         let name = self.host_of(target)?;
-        let host = self.hosts.get(name)?;
-        Some(ResolvedTarget {
-            host: name.to_owned(),
-            address: host.address.clone(),
-            port: host.port,
-            user: host.user.clone(),
-            host_keys: host.keys.iter().cloned().collect(),
-            credential_secret_ref: host.credential.clone(),
-            vmid: self.guests.get(target).map(|guest| guest.vmid),
-        })
+        Some(self.hosts.get(name)?.resolved(name, self.guests.get(target).map(|guest| guest.vmid)))
     }
 
     /// Also protects these guests, by the name of their Host.
