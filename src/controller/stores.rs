@@ -95,11 +95,12 @@ impl Stores {
     pub fn inventory(&self, namespace: &str) -> Inventory {
         let here =
             |meta: &ObjectMeta| meta.namespace.as_deref() == Some(namespace) && meta.deletion_timestamp.is_none();
-        let everywhere: Vec<Host> = decoded(&self.hosts, |_| true);
-        let hosts = everywhere.iter().filter(|host| here(&host.metadata)).filter_map(|host| {
-            let known = with_protection_of_the_machine(KnownHost::of(host), &everywhere);
-            Some((host.metadata.name.clone()?, known))
-        });
+        let hosts = decoded(&self.hosts, |_| true);
+        let everywhere: Vec<KnownHost> = hosts.iter().map(KnownHost::of).collect();
+        let hosts =
+            hosts.iter().zip(&everywhere).filter(|(host, _)| here(&host.metadata)).filter_map(|(host, known)| {
+                Some((host.metadata.name.clone()?, with_protection_of_the_machine(known, &everywhere)))
+            });
         let guests = decoded(&self.guests, |guest| here(&guest.metadata)).into_iter().filter_map(|guest| {
             let kind = match guest.spec.kind {
                 GuestKind::Lxc => TargetKind::Lxc,
@@ -115,8 +116,8 @@ impl Stores {
 }
 
 /// A guest that is protected on any Host object of the cluster for the same machine is protected.
-fn with_protection_of_the_machine(known: KnownHost, everywhere: &[Host]) -> KnownHost {
-    let same = everywhere.iter().map(KnownHost::of).filter(|other| known.is_same_machine(other));
-    let protected = same.flat_map(|other| other.protected).collect();
-    KnownHost { protected, ..known }
+fn with_protection_of_the_machine(known: &KnownHost, everywhere: &[KnownHost]) -> KnownHost {
+    let same = everywhere.iter().filter(|other| known.is_same_machine(other));
+    let protected = same.flat_map(|other| other.protected.iter().copied()).collect();
+    KnownHost { protected, ..known.clone() }
 }
