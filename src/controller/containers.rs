@@ -52,7 +52,7 @@ pub async fn create(
         container: container.clone(),
         tags: vec![TAG.to_owned()],
     };
-    let report = match mode {
+    let mut report = match mode {
         Mode::Adopt => adopt_container(&context.runner, access, &request, &attempt, cancel).await,
         Mode::Start => match create_container(&context.runner, access, &request, &attempt, cancel).await {
             Ok(report) => report,
@@ -60,11 +60,10 @@ pub async fn create(
         },
     };
     let mut created = None;
-    let mut report = report;
     if let (Some(vmid), ContainerOutcome::Created | ContainerOutcome::NotReady) = (report.vmid, &report.outcome) {
         match register(context, namespace, execution, &container.hostname, vmid).await? {
-            Ok(guest) => created = Some(guest),
-            Err(other) => {
+            Registration::Done(guest) => created = Some(guest),
+            Registration::NameTaken(other) => {
                 report.outcome = ContainerOutcome::NotReady;
                 report.detail = format!("it is not registered: {}", taken_by(&other));
             }
@@ -85,15 +84,22 @@ fn taken_by(guest: &Guest) -> String {
     )
 }
 
-/// Registers the Guest and waits until the store knows it: the next step's target must not be unknown. Gives back the
-/// Guest that has the name already, when it is another one.
+/// What came of registering a Guest.
+enum Registration {
+    /// It is registered.
+    Done(CreatedGuest),
+    /// Another Guest has the name.
+    NameTaken(Box<Guest>),
+}
+
+/// Registers the Guest and waits until the store knows it: the next step's target must not be unknown.
 async fn register(
     context: &Context,
     namespace: &str,
     execution: &Execution,
     hostname: &str,
     vmid: u32,
-) -> Result<Result<CreatedGuest, Box<Guest>>, ControllerError> {
+) -> Result<Registration, ControllerError> {
     let guests: Api<Guest> = context.api(namespace);
     let host_ref = NameRef { name: execution.spec.target.name().to_owned() };
     let spec = GuestSpec { host_ref, vmid, kind: GuestKind::Lxc };
@@ -104,7 +110,7 @@ async fn register(
     // An earlier try of this very step may have registered it.
     let live = call("reading a guest", guests.get(hostname)).await?;
     if live.spec != spec {
-        return Ok(Err(Box::new(live)));
+        return Ok(Registration::NameTaken(Box::new(live)));
     }
     let target = Target::new(TargetKind::Lxc, hostname).map_err(|_| ControllerError::Nameless)?;
     let until_known = async {
@@ -118,5 +124,5 @@ async fn register(
     };
     // If the store still lags after that, the next step is refused with the reason, and its author may repeat it.
     let _ = tokio::time::timeout(REGISTRATION_LIMIT, until_known).await;
-    Ok(Ok(CreatedGuest { target, uid: live.metadata.uid.unwrap_or_default(), vmid }))
+    Ok(Registration::Done(CreatedGuest { target, uid: live.metadata.uid.unwrap_or_default(), vmid }))
 }

@@ -2,15 +2,11 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::{
-    assessment::{Assessment, assess_step},
-    refusal::refusal_text,
-};
+use super::{assessment::assess_step, refusal::refusal_text};
 use crate::{
     api::{
         AuthorityKind, Plan, PlanStep, StepAnswer, StepRisk, Target, TargetKind, WindowClass,
-        limits::{LONGEST_RISK_REASON, MOST_AFFECTED_TARGETS},
-        text::shortened,
+        limits::LONGEST_RISK_REASON, text::shortened,
     },
     policy::{Covered, GateAnswer, Inventory, KnownGuest, OpenWindow, Question, gate},
 };
@@ -56,12 +52,8 @@ fn foresee(plan: &Plan, step: &PlanStep, inventory: &Inventory, windows: &[OpenW
         reason: shortened(&assessment.reasons.join("; "), LONGEST_RISK_REASON),
         answer,
         refusal: refusal.map(|text| shortened(&text, LONGEST_RISK_REASON)),
-        affected_targets: affected(&assessment),
+        affected_targets: assessment.status().affected_targets,
     }
-}
-
-fn affected(assessment: &Assessment) -> Vec<String> {
-    assessment.status().affected_targets.into_iter().take(MOST_AFFECTED_TARGETS).collect()
 }
 
 /// The inventory as it will be once the plan has created the containers among its targets.
